@@ -103,15 +103,15 @@ void Recording::watch_holds() {
 }
 
 int Recording::run() {
-  using Step = Status (Recording::*)();
-  std::vector<Step> steps{&Recording::find,         &Recording::choose_sampler,
-                          &Recording::open_outputs, &Recording::give_up_rights,
-                          &Recording::add_targets,  &Recording::record};
-  // The files are to be that user's, in folders where that user may write.
-  if (options_.drop_to) std::swap(steps[2], steps[3]);
-  for (const Step step : steps) {
-    const Status done = (this->*step)();
-    if (done) continue;
+  Status done = find();
+  if (done) done = choose_sampler();
+  // With --drop-to the files are to be that user's, in folders where that user may write.
+  if (done && !options_.drop_to) done = open_outputs();
+  if (done) done = give_up_rights();
+  if (done && options_.drop_to) done = open_outputs();
+  if (done) done = add_targets();
+  if (done) done = record();
+  if (!done) {
     log::error(done.error().context);
     return exit_status_.value_or(status_of(done.error()));
   }
@@ -173,7 +173,7 @@ Status Recording::add_targets() {
   recorder_ = std::make_unique<Recorder>(
       std::move(opened_.sampler),
       Recorder::Options{.timed_samples = outputs_->timed_samples(),
-                        .cpu_time = options_.mode == SampleMode::kCpu,
+                        .kinds = mode_of(options_.mode).kinds,
                         .period_ns = 1'000'000'000 / options_.frequency_hz,
                         .labels = options_.labels,
                         .process_labels = options_.unpublished.of_process,
@@ -274,13 +274,12 @@ Status Recording::record() {
 }
 
 void Recording::finish_profile() {
-  const bool cpu_time = options_.mode == SampleMode::kCpu;
+  const bool cpu_time = mode_of(options_.mode).counts_cpu_time();
   profile_ = recorder_->take_profile(files_, cpu_time ? targets_->whole_time_ns() : 0);
   utsname system{};
   uname(&system);
   profile_.tool_version = LABELSCOPE_VERSION;
   profile_.backend = name_of(kBackends, opened_.backend);
-  profile_.mode = name_of(kModes, options_.mode);
   profile_.period_ns = 1'000'000'000 / options_.frequency_hz;
   profile_.call_graph = opened_.call_graph->name;
   profile_.command_line = options_.command_line;
@@ -336,7 +335,7 @@ int Recording::report() {
     none.ran = std::chrono::nanoseconds(profile_.ledger.time.whole());
     none.duration = std::chrono::nanoseconds(profile_.duration_ns);
     none.frequency_hz = options_.frequency_hz;
-    none.wall = options_.mode == SampleMode::kWall;
+    none.wall = !mode_of(options_.mode).counts_cpu_time();
     none.ptrace = opened_.backend == Backend::kPtrace;
     none.bpf_helps = opened_.bpf_would_do;
     none.for_wall = options_.options_for_wall();

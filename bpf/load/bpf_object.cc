@@ -60,6 +60,10 @@ Result<T> read_entry(int map, Pid pid) {
 }  // namespace
 
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
+  if (options.mode != SampleMode::kCpu) {
+    return Error{ErrorCode::kUnsupported,
+                 "the BPF programs sample threads that run, and no others"};
+  }
   std::string problem;
   bool refused = false;
   const bool unwinds = options.call_graph == LS_CALL_GRAPH_DWARF;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sampling/sampler.h"
 #include "unwind/stack.h"
 #include "unwind_table/build_unwind_table.h"
 
@@ -16,6 +17,7 @@ namespace labelscope {
 enum class RetryMode { kAuto, kOff };
 
 struct SamplerOptions {
+  SampleMode mode = SampleMode::kCpu;
   std::uint32_t frequency_hz = 99;
   ls_call_graph call_graph = LS_CALL_GRAPH_FP;  // of the user's part
   bool kernel_stacks = true;

@@ -70,8 +70,8 @@ struct {
   __uint(max_entries, LS_COUNTERS_ENTRIES);
 } counters SEC(".maps");
 
-/* One entry for each slot, then LS_RETRY_SCRATCHES for repeated reads. A per-CPU map would not do: a
- * sample or another repeated read can interrupt a repeated read, so each needs its own entry. */
+/* One entry for each slot, then LS_RETRY_SCRATCHES for repeated reads. A per-CPU map would not do:
+ * a sample or another repeated read can interrupt a repeated read, so each needs its own entry. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __type(key, __u32);

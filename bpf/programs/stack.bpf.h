@@ -53,8 +53,8 @@ static __always_inline void ls_take_user_stack(void* ctx, const bpf_user_pt_regs
   }
 }
 
-/* `ctx`: of the program. `registers`: of what its event has interrupted, in user mode or in the
- * kernel; null: its event interrupts nothing, and what the kernel has saved is all that there is. */
+/* `ctx`: the program's context. `registers`: what the event has interrupted, in user mode or in the
+ * kernel, had these; null: the event interrupts nothing, and only the kernel's saved ones exist. */
 static __always_inline void ls_take_stack(void* ctx, const bpf_user_pt_regs_t* registers,
                                           struct ls_slot slot, struct ls_scratch* own) {
   own->sample.stack = (struct ls_stack_head){};

@@ -180,8 +180,8 @@ static __always_inline void ls_take_registers(struct ls_unwind* w, const bpf_use
 }
 #endif
 
-/* `registers`, here and below: as in ls_take_stack(). A context may be read at fixed places only, so
- * they are copied as a whole. */
+/* `registers`, here and below: as in ls_take_stack(). A context may be read at fixed places only,
+ * so they are copied as a whole. */
 static __always_inline _Bool ls_save_registers(const bpf_user_pt_regs_t* registers,
                                                bpf_user_pt_regs_t* out) {
   if (registers) {
@@ -223,8 +223,8 @@ static __always_inline void ls_start_unwinding(const bpf_user_pt_regs_t* registe
   w->end = LS_STACK_NOT_WANTED; /* yet */
 }
 
-/* Global functions, each with its own look at the walk: in 5.10 an argument must be a number. `index`
- * is that of the slot. */
+/* Global functions, each with its own look at the walk: in 5.10 an argument must be a number.
+ * `index` is that of the slot. */
 __attribute__((noinline)) int ls_locate_frame(__u32 index) {
   struct ls_unwind_scratch* s = ls_unwind_scratch_at(index);
   return s && ls_unwind_locate(&s->walk);

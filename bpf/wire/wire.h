@@ -40,8 +40,8 @@ enum ls_record_type {
 #define LS_RETRY_SCRATCHES 64
 
 /* The programs that take samples. None of them interrupts itself, but one may interrupt another: a
- * perf event comes in the middle of whatever runs on its CPU. So on each CPU each program has a slot
- * of its own: an entry of each map that it writes to without a lock. */
+ * perf event comes in the middle of whatever runs on its CPU. So each program has a slot of its own
+ * on each CPU: an entry of each map that it writes to without a lock. */
 enum ls_sampling_program {
   LS_PROGRAM_EVENT = 0, /* sample() */
   LS_SAMPLING_PROGRAMS = 1
@@ -64,8 +64,7 @@ struct ls_sample_head {
   __u64 time_ns;  /* CLOCK_MONOTONIC */
   __u64 retry_id; /* not 0: outcome and labels are provisional, a LABELS record follows */
   __u64 thread_ns;
-  __u64
-      weight_ns; /* of its kind (sample_kind.h); 0: what thread_ns has grown since the last sample */
+  __u64 weight_ns; /* as in Sample: 0 if thread_ns says how much time the sample stands for */
   __u32 pid;
   __u32 tid;
   __u8 comm[LS_COMM_SIZE];

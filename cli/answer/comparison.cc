@@ -136,7 +136,7 @@ Result<Comparison> Comparison::make(const Profile& a, const Profile& b,
   Comparison made;
   made.a = whole_of(a);
   made.b = whole_of(b);
-  made.mode = a.mode;
+  made.value = a.whole_value();
   if (keys.empty()) {
     std::map<std::string_view, std::pair<std::size_t, std::uint64_t>> uses;
     for (const Profile* profile : {&a, &b}) {

@@ -49,7 +49,7 @@ struct Comparison {
   static Result<Comparison> make(const Profile& a, const Profile& b, std::vector<std::string> keys);
 
   ComparedRow::Side a, b;  // the wholes
-  std::string mode;        // of both
+  ValueType value;         // of both
   std::vector<ComparedTable> tables;
   std::vector<std::string> left_out;  // keys with too many values to be compared unasked
 };

@@ -45,11 +45,11 @@ std::string points(double difference) {
   return (difference > 0 ? "+" : "-") + text;
 }
 
-std::string amount_difference(const ComparedRow& row, const ValueType& values) {
+std::string amount_difference(const ComparedRow& row, const std::string& unit) {
   const std::uint64_t a = row.a.weight_ns;
   const std::uint64_t b = row.b.weight_ns;
   if (a == b) return "0";
-  return b > a ? "+" + amount_text(b - a, values) : "-" + amount_text(a - b, values);
+  return b > a ? "+" + amount_text(b - a, unit) : "-" + amount_text(a - b, unit);
 }
 
 std::string share_text(const ComparedRow::Side& side, const ComparedRow::Side& whole) {
@@ -59,7 +59,7 @@ std::string share_text(const ComparedRow::Side& side, const ComparedRow::Side& w
 void render_table(const Comparison& comparison, const ComparedTable& table,
                   const SummaryStyle& style, std::ostream& out) {
   constexpr std::size_t kLeastWidth = 16;
-  const ValueType values = value_type(comparison.mode);
+  const std::string& unit = comparison.value.unit;
   const std::size_t shown = std::min(table.rows.size(), style.max_values);
   ShortNames names;
   for (std::size_t i = 0; i < shown && table.by != By::kLabel; ++i) names.add(table.rows[i].name);
@@ -85,9 +85,9 @@ void render_table(const Comparison& comparison, const ComparedTable& table,
         << paint(style.color, color,
                  right(points(row.difference), kShareWidth) +
                      (noise && row.difference != 0 ? " ~" : "  "))
-        << right(amount_text(row.a.weight_ns, values), kAmountWidth)
-        << right(amount_text(row.b.weight_ns, values), kAmountWidth)
-        << right(amount_difference(row, values), kAmountWidth) << '\n';
+        << right(amount_text(row.a.weight_ns, unit), kAmountWidth)
+        << right(amount_text(row.b.weight_ns, unit), kAmountWidth)
+        << right(amount_difference(row, unit), kAmountWidth) << '\n';
   }
   if (shown < table.rows.size()) {
     out << paint(style.color, kDim,
@@ -104,12 +104,12 @@ Json side_json(const ComparedRow::Side& side) {
 
 Status render_comparison(const Comparison& comparison, const std::string (&names)[2],
                          const SummaryStyle& style, std::ostream& out) {
-  const ValueType values = value_type(comparison.mode);
+  const std::string& unit = comparison.value.unit;
   const std::size_t width = std::max(count_columns(names[0]), count_columns(names[1]));
   for (const auto& [letter, name, side] :
        {std::tuple{"A  ", names[0], comparison.a}, std::tuple{"B  ", names[1], comparison.b}}) {
     out << paint(style.color, kBold, letter) << cell(name, width, style.unicode)
-        << right(amount_text(side.weight_ns, values), kAmountWidth) << ", "
+        << right(amount_text(side.weight_ns, unit), kAmountWidth) << ", "
         << with_thousands(side.samples) << (side.samples == 1 ? " sample" : " samples") << '\n';
   }
   bool any_noise = false;
@@ -145,7 +145,7 @@ Status render_comparison_json(const Comparison& comparison, const std::string (&
     const bool by_label = table.by == By::kLabel;
     Json line{{"by", kBy[static_cast<std::size_t>(table.by)]}};
     if (by_label) line["key"] = bytes_json(table.key);
-    line["values"] = comparison.mode;
+    line["values"] = text_of(comparison.value);
     line["a"] = whole(names[0], comparison.a);
     line["b"] = whole(names[1], comparison.b);
     line["rows"] = array_json(table.rows, [&](const ComparedRow& row) {

@@ -35,7 +35,8 @@ constexpr std::size_t kFunctionsInJson = 10;
 struct Amount {
   std::uint64_t count = 0;
   std::uint64_t weight_ns = 0;
-  std::map<Index, std::uint64_t> by_account;  // of the weight
+  std::map<Index, std::uint64_t> by_account;              // of the weight
+  std::array<std::uint64_t, kMostValueTypes> by_value{};  // likewise: of Profile::values
   struct Part {
     std::uint64_t count = 0;
     std::uint64_t weight_ns = 0;
@@ -46,6 +47,7 @@ struct Amount {
     count += row.count;
     weight_ns += row.weight_ns;
     by_account[account] += row.weight_ns;
+    by_value[row.value] += row.weight_ns;
     Part& part = by_function[function];
     part.count += row.count;
     part.weight_ns += row.weight_ns;
@@ -55,6 +57,7 @@ struct Amount {
     count += other.count;
     weight_ns += other.weight_ns;
     for (const auto& [account, part] : other.by_account) by_account[account] += part;
+    for (std::size_t i = 0; i < by_value.size(); ++i) by_value[i] += other.by_value[i];
   }
 };
 
@@ -140,14 +143,19 @@ std::string bar(std::uint64_t part, std::uint64_t largest, std::size_t width, bo
   return text;
 }
 
+// Of several kinds of time, each has a column behind that of their sum.
 void render_table(const std::string& title, const std::vector<TableRow>& table,
-                  const LeafFunctions& functions, const ShareError& errors, const ValueType& values,
+                  const LeafFunctions& functions, const ShareError& errors, const Profile& profile,
                   const SummaryStyle& style, std::ostream& out) {
+  const ValueType whole_value = profile.whole_value();
+  const std::string& unit = whole_value.unit;
+  const std::size_t kinds = profile.has_kinds() ? profile.values.size() : 0;
   constexpr std::size_t kShareWidth = 7;
   constexpr std::size_t kErrorWidth = 7;
   constexpr std::size_t kTimeWidth = 10;
   constexpr std::size_t kCountWidth = 9;
-  constexpr std::size_t kNumbersWidth = kShareWidth + kErrorWidth + kTimeWidth + kCountWidth + 2;
+  const std::size_t numbers_width =
+      kShareWidth + kErrorWidth + (1 + kinds) * kTimeWidth + kCountWidth + 2;
   constexpr std::size_t kLeastWidth = 16;
   constexpr const char* kIndent = "    ";
   ShortNames names;
@@ -168,7 +176,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
     times.push_back(row.amount.weight_ns);
   }
   // A quarter of the line for the bar, if the values leave it; numbers never yield.
-  const std::size_t free = style.width > kNumbersWidth ? style.width - kNumbersWidth : 0;
+  const std::size_t free = style.width > numbers_width ? style.width - numbers_width : 0;
   const std::size_t value_width =
       style.width == 0 ? widest : std::max(kLeastWidth, std::min(widest, free * 3 / 4));
   constexpr std::size_t kBarWithoutTerminal = 24;
@@ -180,8 +188,9 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
 
   out << paint(style.color, kBold, cell(title, value_width, style.unicode))
       << right("share", kShareWidth) << std::string(kErrorWidth, ' ')
-      << right(values.is_time() ? "time" : values.unit, kTimeWidth) << right("samples", kCountWidth)
-      << '\n';
+      << right(whole_value.is_time() ? "time" : unit, kTimeWidth);
+  for (std::size_t i = 0; i < kinds; ++i) out << right(profile.values[i].name, kTimeWidth);
+  out << right("samples", kCountWidth) << '\n';
   for (std::size_t i = 0; i < table.size(); ++i) {
     const TableRow& row = table[i];
     std::string value = cell(row.value, value_width, style.unicode);
@@ -189,8 +198,11 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
     std::string line =
         value + right(percent_text(shares[i]), kShareWidth) +
         right(error_text(errors.of(row.amount.by_account), style.unicode), kErrorWidth) +
-        right(amount_text(row.amount.weight_ns, values), kTimeWidth) +
-        right(std::to_string(row.amount.count), kCountWidth);
+        right(amount_text(row.amount.weight_ns, unit), kTimeWidth);
+    for (std::size_t k = 0; k < kinds; ++k) {
+      line += right(amount_text(row.amount.by_value[k], unit), kTimeWidth);
+    }
+    line += right(std::to_string(row.amount.count), kCountWidth);
     const std::string drawn = bar(row.amount.weight_ns, largest, bar_width, style.unicode);
     if (!drawn.empty()) line += "  " + drawn;
     out << line << '\n';
@@ -198,8 +210,9 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
       const std::string text = kIndent + escape_terminal(names.of(functions.text(name)));
       out << paint(style.color, kDim, cell(text, value_width, style.unicode))
           << right(percent_text(share_of_1000(part.weight_ns, whole)), kShareWidth)
-          << std::string(kErrorWidth, ' ') << right(amount_text(part.weight_ns, values), kTimeWidth)
-          << right(std::to_string(part.count), kCountWidth) << '\n';
+          << std::string(kErrorWidth, ' ') << right(amount_text(part.weight_ns, unit), kTimeWidth)
+          << std::string(kinds * kTimeWidth, ' ') << right(std::to_string(part.count), kCountWidth)
+          << '\n';
     }
   }
 }
@@ -224,8 +237,8 @@ void render_functions(const Profile& profile, SummaryStyle style, std::ostream& 
     all.add(row, labels.account(row), functions.of(row));
   }
   style.functions *= kAlone;
-  render_table("function", {{"(all samples)", std::move(all), true}}, functions, errors,
-               value_type(profile.mode), style, out);
+  render_table("function", {{"(all samples)", std::move(all), true}}, functions, errors, profile,
+               style, out);
 }
 
 // Which service a process is, where it has published that.
@@ -265,7 +278,7 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
     SummaryStyle its = style;
     if (keys[i] == kFunctionKey) its.functions = 0;  // each has one, itself
     render_table(escape_terminal(keys[i]), table_rows(std::move(grouped), style.max_values),
-                 functions, errors, value_type(profile.mode), its, out);
+                 functions, errors, profile, its, out);
   }
   return flush_output(out);
 }
@@ -285,10 +298,14 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
     time_ns += row.weight_ns;
   }
   const auto amount_json = [&](const Amount& amount) {
-    return Json{{"samples", amount.count},
-                {"time_ns", amount.weight_ns},
-                {"share_error", errors.of(amount.by_account)},
-                {"functions", functions_json(amount, functions)}};
+    Json json{{"samples", amount.count},
+              {"time_ns", amount.weight_ns},
+              {"share_error", errors.of(amount.by_account)},
+              {"functions", functions_json(amount, functions)}};
+    for (std::size_t i = 0; profile.has_kinds() && i < profile.values.size(); ++i) {
+      json["times_ns"][profile.values[i].name] = amount.by_value[i];
+    }
+    return json;
   };
   for (const std::string& key : keys) {
     const Grouped grouped = group_by_value(labels, functions, rows, key);
@@ -311,7 +328,7 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
 Status render_label_keys(const Profile& profile, const SummaryStyle& style, std::ostream& out) {
   if (Status status = check_tables(profile); !status) return status;
   const std::map<std::string_view, KeyUse> keys = count_keys(profile);
-  const ValueType values = value_type(profile.mode);
+  const ValueType whole_value = profile.whole_value();
   std::uint64_t samples = 0;
   std::uint64_t time_ns = 0;
   for (const SampleRow& row : profile.rows) {
@@ -332,7 +349,7 @@ Status render_label_keys(const Profile& profile, const SummaryStyle& style, std:
     const std::size_t count = use.values.size();
     out << cell(shown_value(key), width, style.unicode)
         << right(percent_text(share_of_1000(use.weight_ns, time_ns)), 8)
-        << (values.is_time() ? " of the time, " : " of " + values.type + ", ")
+        << (whole_value.is_time() ? " of the time, " : " of " + whole_value.name + ", ")
         << counted(count, "value", "values") << '\n';
     if (count <= kManyLabelSets) continue;
     out << paint(style.color, kYellow,

@@ -63,8 +63,10 @@ class CsvRenderer {
   }
 
   Status render(std::ostream& out) {
-    std::set<std::string> used{amount_column()};
-    out << cell(amount_column());
+    std::set<std::string> used;
+    for (const std::string& amount : amount_columns()) {
+      out << (used.empty() ? "" : ",") << cell(*used.insert(amount).first);
+    }
     for (const std::string_view own : kOwn) out << ',' << *used.emplace(own).first;
     for (const std::string& key : keys_) {
       // A column that a user asks for by our name is ours.
@@ -75,7 +77,11 @@ class CsvRenderer {
     out << "\r\n";
     add_up();
     for (const auto& [texts, amount] : rows_) {
-      out << amount.weight_ns << ',' << amount.count << ',' << texts << "\r\n";
+      out << amount.weight_ns;
+      for (std::size_t i = 0; profile_.has_kinds() && i < profile_.values.size(); ++i) {
+        out << ',' << amount.by_value[i];
+      }
+      out << ',' << amount.count << ',' << texts << "\r\n";
       if (!out) break;
     }
     return flush_output(out);
@@ -88,16 +94,24 @@ class CsvRenderer {
 
   struct Amount {
     std::uint64_t weight_ns = 0;
+    std::array<std::uint64_t, kMostValueTypes> by_value{};
     std::uint64_t count = 0;
   };
 
-  // A profile of another tool may be of bytes or of calls.
-  std::string amount_column() const {
-    const ValueType values = value_type(profile_.mode);
-    if (values.is_time()) return "time_ns";
-    std::string name = escape_folded(values.type + "_" + values.unit);
+  // Of several kinds of time, each has a column behind that of their sum. A profile of another tool
+  // may be of bytes or of calls.
+  std::vector<std::string> amount_columns() const {
+    const ValueType whole = profile_.whole_value();
+    if (whole.is_time()) {
+      std::vector<std::string> columns{"time_ns"};
+      for (std::size_t i = 0; profile_.has_kinds() && i < profile_.values.size(); ++i) {
+        columns.push_back(profile_.values[i].name + "_ns");
+      }
+      return columns;
+    }
+    std::string name = escape_folded(whole.name + "_" + whole.unit);
     if (std::ranges::find(kOwn, name) != kOwn.end()) name.insert(0, "value.");
-    return name;
+    return {name};
   }
 
   // Rows that look the same are one, wherever they differ otherwise.
@@ -113,6 +127,7 @@ class CsvRenderer {
       before = &row;
       Amount& amount = rows_[stack_cells(row.stack) + of_labels];
       amount.weight_ns += row.weight_ns;
+      amount.by_value[row.value] += row.weight_ns;
       amount.count += row.count;
     }
   }

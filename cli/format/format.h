@@ -88,11 +88,17 @@ inline constexpr Format kFormats[] = {
     // alpha.
     {.name = "otlp", .extension = ".otlp", .render = render_otlp, .binary = true},
 };
-inline constexpr Format Format::kPprof = kFormats[0];
-inline constexpr Format Format::kHtml = kFormats[2];
-inline constexpr Format Format::kJsonl = kFormats[3];
-inline constexpr Format Format::kSpeedscope = kFormats[4];
-inline constexpr Format Format::kFirefox = kFormats[5];
+// The row of this name, which there is: anything else does not compile.
+consteval Format format_named(std::string_view name) {
+  const Format* format = kFormats;
+  while (format->name != name) ++format;
+  return *format;
+}
+inline constexpr Format Format::kPprof = format_named("pprof");
+inline constexpr Format Format::kHtml = format_named("html");
+inline constexpr Format Format::kJsonl = format_named("jsonl");
+inline constexpr Format Format::kSpeedscope = format_named("speedscope");
+inline constexpr Format Format::kFirefox = format_named("firefox");
 
 // Finds the format by its extension; nullopt for any other.
 inline std::optional<Format> format_from_path(std::string_view path) {

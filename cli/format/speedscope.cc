@@ -97,7 +97,14 @@ class SpeedscopeRenderer {
     return tracks;
   }
 
+  // Of several kinds of time, each has profiles of its own.
   std::string track_name(const SampleRow& row) const {
+    const std::string of_kind =
+        profile_.has_kinds() ? ", " + profile_.values[row.value].name : std::string();
+    return track_name_of_all_kinds(row) + of_kind;
+  }
+
+  std::string track_name_of_all_kinds(const SampleRow& row) const {
     if (options_.group_by.empty()) return escape_terminal(thread_title(shown_.rows(), row));
     std::string name;
     for (const std::string& key : options_.group_by) {
@@ -139,8 +146,8 @@ class SpeedscopeRenderer {
 
   // speedscope knows times and bytes.
   std::string unit() const {
-    const ValueType values = value_type(profile_.mode);
-    return values.is_time() || values.unit == "bytes" ? values.unit : "none";
+    const ValueType whole = profile_.whole_value();
+    return whole.is_time() || whole.unit == "bytes" ? whole.unit : "none";
   }
 
   const Profile& profile_;

@@ -55,13 +55,16 @@ void check_targets(const RecordOptions& options) {
 
 // If only one backend can do what the options ask for, that one is chosen.
 void choose_backend(const OptionList& list, RecordOptions& options) {
+  const Mode& mode = mode_of(options.mode);
+  const std::string needs_mode = "--mode " + std::string(mode.name) + " needs --backend ";
   const bool bpf_can = find_call_graph(Backend::kBpf, options.call_graph) != nullptr;
   const bool ptrace_can = find_call_graph(Backend::kPtrace, options.call_graph) != nullptr;
   const std::string call_graph =
       options.call_graph ? name_of(kCallGraphs, *options.call_graph) : std::string();
-  const bool wall = options.mode == SampleMode::kWall;
   if (options.backend == Backend::kBpf) {
-    if (wall) refuse("--mode wall needs --backend ptrace: BPF sees only threads that run");
+    if (mode.backend == Backend::kPtrace) {
+      refuse(needs_mode + "ptrace: " + std::string(mode.why_not_other));
+    }
     if (!bpf_can) {
       refuse("--call-graph " + call_graph + " needs --backend ptrace");
     }
@@ -70,9 +73,12 @@ void choose_backend(const OptionList& list, RecordOptions& options) {
     }
     return;
   }
-  if (options.backend == Backend::kAuto && !wall && bpf_can) {
-    if (!ptrace_can) options.backend = Backend::kBpf;
+  if (options.backend == Backend::kAuto && mode.backend != Backend::kPtrace && bpf_can) {
+    if (!ptrace_can || mode.backend == Backend::kBpf) options.backend = Backend::kBpf;
     return;
+  }
+  if (mode.backend == Backend::kBpf) {
+    refuse(needs_mode + "bpf: " + std::string(mode.why_not_other));
   }
   if (!ptrace_can) {
     refuse("--call-graph " + call_graph +
@@ -86,6 +92,8 @@ void choose_backend(const OptionList& list, RecordOptions& options) {
 }
 
 }  // namespace
+
+const Mode& mode_of(SampleMode mode) { return *std::ranges::find(kModes, mode, &Mode::value); }
 
 const CommandTexts RecordOptions::kTexts{
     .name = "record",

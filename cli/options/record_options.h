@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,28 @@
 #include "cli/options/label_options.h"
 #include "cli/options/output_options.h"
 #include "cli/options/values.h"
+#include "cli/profile/value_types.h"
 #include "labelscope/ids.h"
-#include "sampling/ptrace_sampler.h"
+#include "sampling/sampler.h"
 
 namespace labelscope::cli {
 
-inline constexpr Named<SampleMode> kModes[] = {{"cpu", SampleMode::kCpu},
-                                               {"wall", SampleMode::kWall}};
+// What is sampled, who can do that, and of which kinds the samples are.
+struct Mode {
+  SampleMode value;
+  std::string_view name;                  // of --mode
+  Backend backend;                        // auto: each
+  std::span<const ls_sample_kind> kinds;  // value types of the profile, in this order
+  std::string_view why_not_other = {};    // why the other backend cannot
+
+  bool counts_cpu_time() const { return kinds.front() == LS_ON_CPU; }
+};
+inline constexpr ls_sample_kind kWholeTimeOnly[] = {LS_WHOLE_TIME};
+inline constexpr Mode kModes[] = {{SampleMode::kCpu, "cpu", Backend::kAuto, kOnCpuOnly},
+                                  {SampleMode::kWall, "wall", Backend::kPtrace, kWholeTimeOnly,
+                                   "BPF sees only threads that run"}};
+// The row of this mode.
+const Mode& mode_of(SampleMode mode);
 
 // If `outputs` is empty, labelscope writes files with names of its own.
 struct RecordOptions : OutputOptions {

@@ -33,14 +33,15 @@ std::uint64_t hash_of(const Stack& stack) {
 }
 
 std::uint64_t hash_of(const SampleRow& row) {
-  const std::uint32_t words[4] = {row.thread, row.stack, row.label_set,
-                                  (std::uint32_t{row.flags} << 8) | row.outcome};
+  const std::uint32_t words[4] = {
+      row.thread, row.stack, row.label_set,
+      (std::uint32_t{row.flags} << 16) | (std::uint32_t{row.value} << 8) | row.outcome};
   return XXH3_64bits(words, sizeof words);
 }
 
 bool same_row(const SampleRow& a, const SampleRow& b) {
   return a.thread == b.thread && a.stack == b.stack && a.label_set == b.label_set &&
-         a.flags == b.flags && a.outcome == b.outcome;
+         a.flags == b.flags && a.outcome == b.outcome && a.value == b.value;
 }
 
 }  // namespace labelscope::cli

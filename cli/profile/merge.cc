@@ -61,13 +61,17 @@ void add(Ledger& to, const Ledger& from) {
 }  // namespace
 
 Status check_same_values(const Profile& one, const Profile& other) {
-  if (one.mode == other.mode) return {};
-  const auto words = [](const std::string& mode) {
-    return mode.find('/') == std::string::npos ? mode + " time" : mode;
+  if (one.values == other.values) return {};
+  const auto words = [](const Profile& profile) {
+    std::string all;
+    for (const ValueType& value : profile.values) {
+      all += (all.empty() ? "" : " and ") + text_of(value) +
+             (time_kind(value) != nullptr ? " time" : "");
+    }
+    return all;
   };
-  return Error{ErrorCode::kUnsupported, "it counts " + words(other.mode) + ", and the one before " +
-                                            words(one.mode) +
-                                            "; give recordings that count the same"};
+  return Error{ErrorCode::kUnsupported, "it counts " + words(other) + ", and the one before " +
+                                            words(one) + "; give recordings that count the same"};
 }
 
 Status merge(Profile& to, Profile from) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/profile/value_types.h"
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
 #include "labelscope/process_facts.h"
@@ -98,12 +99,13 @@ struct SampleRow {
   Index label_set = kNoIndex;  // of label_sets; the empty set is an entry like any other
   std::uint16_t flags = 0;     // of enum ls_sample_flag
   std::uint8_t outcome = 0;    // of enum ls_outcome
+  std::uint8_t value = 0;      // of Profile::values: what the weight measures
 };
 
 // The time of all threads that were to be sampled, as the kernel counts it: CPU time, or how long
 // they existed where all time is sampled.
 struct TimeLedger {
-  std::uint64_t attributed_ns = 0;  // == the sum of the rows' weights
+  std::uint64_t attributed_ns = 0;  // == the sum of the rows' weights, of all value types
   std::uint64_t unsampled_ns = 0;   // of threads without a sample that had nobody to share it with
   std::uint64_t lost_ns = 0;        // of threads of which no word came through
   std::uint64_t whole() const { return attributed_ns + unsampled_ns + lost_ns; }
@@ -132,11 +134,11 @@ inline constexpr std::size_t kLongestRemark = 4096;
 struct Profile {
   // What was recorded and how; all of it goes into every file that has a place for it.
   std::string tool_version;
-  std::string event;         // "cpu-clock", "cycles"; by ptrace "cpu-time", "wall-clock"
-  std::string mode = "cpu";  // "cpu" or "wall": names the time sample type
-  std::string backend;       // "bpf" or "ptrace"
-  std::string call_graph;    // "fp", "dwarf" or "none"
-  std::string command_line;  // of labelscope itself
+  std::string event;  // "cpu-clock", "cycles"; by ptrace "cpu-time", "wall-clock"
+  std::vector<ValueType> values{time_value(LS_ON_CPU)};  // at least one, at most kMostValueTypes
+  std::string backend;                                   // "bpf" or "ptrace"
+  std::string call_graph;                                // "fp", "dwarf" or "none"
+  std::string command_line;                              // of labelscope itself
   std::string kernel_release;
   std::uint64_t start_unix_ns = 0;
   std::uint64_t start_monotonic_ns = 0;
@@ -154,6 +156,11 @@ struct Profile {
   std::vector<LabelSet> label_sets;
   std::vector<SampleRow> rows;
   Ledger ledger;
+
+  // What weights of all value types together are, for whoever shows one number.
+  ValueType whole_value() const;
+  // Whether rows are of different kinds, so that the kind of each is worth a word.
+  bool has_kinds() const { return values.size() > 1; }
 };
 
 }  // namespace labelscope::cli

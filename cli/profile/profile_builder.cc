@@ -59,6 +59,7 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   const Decoded& labels = decode(sample, process);
   row.label_set = labels.label_set;
   label_changes_ += labels.changes;
+  row.value = value_of(sample.kind);
   row.flags = static_cast<std::uint16_t>(sample.flags | labels.flags);
   row.outcome = static_cast<std::uint8_t>(sample.outcome);
   if (sample.outcome == LS_LABELLED && is_unreadable(labels.outcome)) {
@@ -74,12 +75,30 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
         hash_of(row), next, [&](Index index) { return same_row(profile_.rows[index], row); });
     if (known != next) {
       ++profile_.rows[known].count;
-      accounts_.add_sample(sample.pid, sample.tid, sample.thread_ns, known);
+      weigh(sample, known);
       return;
     }
   }
   profile_.rows.push_back(row);
-  accounts_.add_sample(sample.pid, sample.tid, sample.thread_ns, next);
+  weigh(sample, next);
+}
+
+// A sample weighs what it brings along, or its part of its thread's account.
+void ProfileBuilder::weigh(const Sample& sample, Index row) {
+  if (sample.weight_ns == 0) {
+    accounts_.add_sample(sample.pid, sample.tid, sample.thread_ns, row);
+  } else {
+    profile_.rows[row].weight_ns += sample.weight_ns;
+    weighed_ns_ += sample.weight_ns;
+  }
+}
+
+std::uint8_t ProfileBuilder::value_of(ls_sample_kind kind) {
+  if (value_of_kind_[kind] == kNoValue) {
+    value_of_kind_[kind] = static_cast<std::uint8_t>(profile_.values.size());
+    profile_.values.push_back(time_value(kind));
+  }
+  return value_of_kind_[kind];
 }
 
 Index ProfileBuilder::intern_thread(const Sample& sample, ProcessContext& process) {
@@ -181,6 +200,7 @@ Index ProfileBuilder::intern_label_set(LabelSet labels) {
 
 Profile ProfileBuilder::take(std::uint64_t lost_ns, std::uint64_t whole_ns) {
   profile_.ledger.time = accounts_.settle(lost_ns, whole_ns);
+  profile_.ledger.time.attributed_ns += weighed_ns_;
   return std::move(profile_);
 }
 

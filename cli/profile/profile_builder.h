@@ -71,9 +71,15 @@ struct ProcessContext {
 class ProfileBuilder {
  public:
   // `timed_samples`: how many samples have a row each, with their time; later ones share rows.
-  // `period_ns`: between two samples of a thread that runs, on average.
-  ProfileBuilder(std::size_t timed_samples, std::uint64_t period_ns, LabelRules rules = {})
-      : timed_samples_(timed_samples), rules_(std::move(rules)), accounts_(profile_, period_ns) {}
+  // `period_ns`: between two samples of a thread that runs, on average. `kinds`: of the samples
+  // that will come; each is a value type, whether or not any come.
+  ProfileBuilder(std::size_t timed_samples, std::uint64_t period_ns, LabelRules rules = {},
+                 std::span<const ls_sample_kind> kinds = kOnCpuOnly)
+      : timed_samples_(timed_samples), rules_(std::move(rules)), accounts_(profile_, period_ns) {
+    profile_.values.clear();
+    value_of_kind_.fill(kNoValue);
+    for (const ls_sample_kind kind : kinds) static_cast<void>(value_of(kind));
+  }
   ProfileBuilder(const ProfileBuilder&) = delete;
   ProfileBuilder& operator=(const ProfileBuilder&) = delete;
 
@@ -104,6 +110,10 @@ class ProfileBuilder {
   Index intern_location(Address address, Index module, bool by_frame_pointer = false);
   const Decoded& decode(const Sample& sample, ProcessContext& process);
   Index intern_label_set(LabelSet labels);
+  void weigh(const Sample& sample, Index row);
+  std::uint8_t value_of(ls_sample_kind kind);
+
+  static constexpr std::uint8_t kNoValue = UINT8_MAX;
 
   std::size_t timed_samples_;
   LabelRules rules_;
@@ -112,6 +122,8 @@ class ProfileBuilder {
   std::uint64_t samples_ = 0;
   std::uint64_t labelled_ = 0;
   Outcomes undecoded_{};
+  std::array<std::uint8_t, LS_SAMPLE_KIND_COUNT> value_of_kind_{};  // of Profile::values
+  std::uint64_t weighed_ns_ = 0;  // of samples that have brought their weight along
   Profile profile_;
   TimeAccounts accounts_;
   std::vector<Decoded> decoded_;

@@ -31,7 +31,8 @@ class TimeAccounts {
   // `profile`: its rows get their time, and its threads their account. It must outlive this object.
   TimeAccounts(Profile& profile, std::uint64_t period_ns);
 
-  // A sample, already counted in a row of the profile. `thread_ns`: Sample::thread_ns.
+  // A sample without a weight of its own, already counted in a row of the profile. `thread_ns`:
+  // Sample::thread_ns.
   void add_sample(Pid pid, Tid tid, std::uint64_t thread_ns, Index row);
   void end_thread(Pid pid, Tid tid, std::uint64_t thread_ns);
   // `process_ns`: CPU time of the whole process, where it is known. What exceeds the sum of its

@@ -1,6 +1,7 @@
 // Recorder: handles the sampler's events.
 #include "cli/record/recorder.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
@@ -13,7 +14,7 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
     : sampler_(std::move(sampler)),
       options_(options),
       process_labels_(options.process_labels),
-      builder_(options.timed_samples, options.period_ns, options.labels) {}
+      builder_(options.timed_samples, options.period_ns, options.labels, options.kinds) {}
 
 Status Recorder::add(Pid pid) {
   auto process = track(pid);
@@ -108,7 +109,8 @@ Status Recorder::stop() {
 }
 
 void Recorder::note_time(Pid pid) {
-  if (!options_.cpu_time) return;
+  // The kernel sums up CPU time alone.
+  if (std::ranges::find(options_.kinds, LS_ON_CPU) == options_.kinds.end()) return;
   if (auto time = process_time(pid)) time_at_end_[pid] = *time;
 }
 

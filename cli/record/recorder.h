@@ -28,9 +28,9 @@ class Recorder final : private EventHandler {
  public:
   struct Options {
     std::size_t timed_samples = 0;  // how many are kept each by itself, with its time
-    bool cpu_time = true;           // samples stand for CPU time; false: for all time
-    std::uint64_t period_ns = 0;    // between two samples of a thread that runs, on average
-    LabelRules labels{};            // which are kept
+    std::span<const ls_sample_kind> kinds = kOnCpuOnly;  // of the samples that will come
+    std::uint64_t period_ns = 0;  // between two samples of a thread that runs, on average
+    LabelRules labels{};          // which are kept
     ProcessLabelOptions process_labels{};
     std::vector<VariableSpec> variables{};  // that are labels
   };

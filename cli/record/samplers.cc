@@ -6,12 +6,14 @@
 #include "bpf/sampling/sampler.h"
 #include "cli/host/signals.h"
 #include "cli/record/privileges.h"
+#include "sampling/ptrace_sampler.h"
 
 namespace labelscope::cli {
 namespace {
 
 Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targets) {
   SamplerOptions sampling;
+  sampling.mode = options.mode;
   sampling.frequency_hz = options.frequency_hz;
   const CallGraph* call_graph = find_call_graph(Backend::kBpf, options.call_graph);
   sampling.call_graph = call_graph->value;
@@ -61,7 +63,7 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targ
 // Whether `--backend bpf` with the same options would record, as far as that can be known without
 // loading all of the programs.
 bool bpf_would_do(const RecordOptions& options, const Targets& targets) {
-  return options.mode == SampleMode::kCpu && !missing_for_bpf(targets) &&
+  return mode_of(options.mode).backend != Backend::kPtrace && !missing_for_bpf(targets) &&
          check_frequency(options.frequency_hz) && can_load_programs();
 }
 

@@ -57,27 +57,17 @@ std::string time_text(std::uint64_t ns) {
   return decimal(value, decimals) + std::string(kUnits[unit]);
 }
 
-ValueType value_type(const std::string& mode) {
-  const std::size_t slash = mode.find('/');
-  if (slash == std::string::npos) return {mode, "nanoseconds"};
-  return {mode.substr(0, slash), mode.substr(slash + 1)};
-}
-
-bool names_values(const std::string& mode) {
-  return mode == "cpu" || mode == "wall" || mode.find('/') != std::string::npos;
-}
-
-std::string amount_text(std::uint64_t amount, const ValueType& type) {
-  if (type.is_time()) return time_text(amount);
-  if (type.unit != "bytes") return with_thousands(amount);
+std::string amount_text(std::uint64_t amount, std::string_view unit) {
+  if (unit == "nanoseconds") return time_text(amount);
+  if (unit != "bytes") return with_thousands(amount);
   constexpr std::array<std::string_view, 5> kUnits{" B", " KiB", " MiB", " GiB", " TiB"};
   auto value = static_cast<double>(amount);
-  std::size_t unit = 0;
-  for (; unit + 1 < kUnits.size() && value >= 999.5; ++unit) value /= 1024;
-  return decimal(value, unit == 0 || value >= 99.95 ? 0
+  std::size_t step = 0;
+  for (; step + 1 < kUnits.size() && value >= 999.5; ++step) value /= 1024;
+  return decimal(value, step == 0 || value >= 99.95 ? 0
                         : value >= 9.995            ? 1
                                                     : 2) +
-         std::string(kUnits[unit]);
+         std::string(kUnits[step]);
 }
 
 void ShareError::add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples) {

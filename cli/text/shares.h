@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace labelscope::cli {
@@ -25,18 +26,8 @@ std::string percent(std::uint64_t part, std::uint64_t whole);
 // "950 ns", "12.3 us", "4.56 ms", "78.9 s": three digits, seconds as they are above that.
 std::string time_text(std::uint64_t ns);
 
-// What Profile::mode says of the weights: "cpu" and "wall" are times; of a pprof file of another
-// tool it may be "inuse_space/bytes".
-struct ValueType {
-  std::string type;
-  std::string unit;  // "nanoseconds", "bytes", "count", ...
-  bool is_time() const { return unit == "nanoseconds"; }
-};
-ValueType value_type(const std::string& mode);
-// Whether it is one of these.
-bool names_values(const std::string& mode);
-// "12.3 us", "4.56 MiB", "1,234"
-std::string amount_text(std::uint64_t amount, const ValueType& type);
+// "12.3 us", "4.56 MiB", "1,234": nanoseconds, bytes, and numbers of anything else.
+std::string amount_text(std::uint64_t amount, std::string_view unit);
 
 // How far a share is from the truth by chance, as a standard error: of three recordings two are not
 // farther. Samples are independent; but time is shared out within accounts (time_accounts.h) whose

@@ -26,6 +26,21 @@ std::uint64_t all_stacks(const Ledger& ledger) {
   return all;
 }
 
+// " (1.2 s cpu, 340 ms waiting)": what is attributed, by its kinds; empty where there is one.
+std::string kinds_text(const Profile& profile) {
+  if (!profile.has_kinds()) return {};
+  std::vector<std::uint64_t> sums(profile.values.size());
+  for (const SampleRow& row : profile.rows) {
+    if (row.value < sums.size()) sums[row.value] += row.weight_ns;
+  }
+  std::string text;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    text += (i == 0 ? " (" : ", ") + amount_text(sums[i], profile.values[i].unit) + " " +
+            profile.values[i].name;
+  }
+  return text + ")";
+}
+
 }  // namespace
 
 std::string_view stack_end_name(ls_stack_end end) {
@@ -77,22 +92,21 @@ std::string time_line(const Profile& profile) {
   const TimeLedger& time = profile.ledger.time;
   const std::vector<std::uint64_t> parts = {time.attributed_ns, time.unsampled_ns, time.lost_ns};
   const std::vector<std::uint64_t> shares = shares_of_1000(parts);
-  const ValueType values = value_type(profile.mode);
+  const ValueType value = profile.whole_value();
   auto part = [&](std::size_t i) {
-    return amount_text(parts[i], values) + " (" + percent_text(shares[i]) + ")";
+    return amount_text(parts[i], value.unit) + " (" + percent_text(shares[i]) + ")";
   };
   if (profile.backend.empty()) {  // a pprof file of another tool
-    return amount_text(time.whole(), values) + " of " + values.type + " (" + values.unit + ")";
+    return amount_text(time.whole(), value.unit) + " of " + value.name + " (" + value.unit + ")";
   }
+  // Of several kinds together, the time is that of their threads.
+  const TimeKind* kind = time_kind(value);
+  if (kind == nullptr) kind = &kTimeKinds[LS_WHOLE_TIME];
+  const std::string whole = time_text(time.whole()) + " of " + std::string(kind->words);
   // The kernel has counted all of it, and not what is left.
-  if (!profile.remarks.empty()) {
-    return time_text(time.whole()) + " of " + (profile.mode == "wall" ? "threads'" : "CPU") +
-           " time in these samples";
-  }
-  return time_text(time.whole()) +
-         (profile.mode == "wall" ? " of threads' time" : " of CPU time by the kernel's account") +
-         " = " + part(0) + " attributed + " + part(1) + " of threads never sampled + " + part(2) +
-         " lost";
+  if (!profile.remarks.empty()) return whole + " in these samples" + kinds_text(profile);
+  return whole + std::string(kind->account) + " = " + part(0) + " attributed" +
+         kinds_text(profile) + " + " + part(1) + " of threads never sampled + " + part(2) + " lost";
 }
 
 std::string ledger_line(const Profile& profile) {

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, kSampleFlagCount> kFlagNames{
     "truncated-slots", "truncated-labels", "truncated-bytes",   "null-value",   "duplicate-key",
     "never-touched",   "retried",          "partly-unreadable", "key-conflict", "stack-cut",
     "unknown-key",     "incomplete-label", "no-goroutine"};
-static_assert(LS_NO_GOROUTINE == 1 << (kSampleFlagCount - 1), "every flag has a name");
+static_assert(!kFlagNames.back().empty(), "every flag has a name");
 
 // Whether another publisher has another value for the same key.
 bool is_disputed(const Label& label, const LabelSet& all) {
@@ -59,9 +59,12 @@ RowLabels::RowLabels(const Profile& profile) : profile_(profile) {
   }
 }
 
-std::vector<std::string> own_keys() {
-  return {std::string(kThreadNameKey), std::string(kThreadIdKey), std::string(kCommKey),
-          std::string(kPidKey), std::string(kFunctionKey)};
+std::vector<std::string> own_keys(const Profile* profile) {
+  std::vector<std::string> keys{std::string(kThreadNameKey), std::string(kThreadIdKey),
+                                std::string(kCommKey), std::string(kPidKey),
+                                std::string(kFunctionKey)};
+  if (profile != nullptr && profile->has_kinds()) keys.emplace_back(kStateKey);
+  return keys;
 }
 
 const Thread* RowLabels::thread(const SampleRow& row) const {
@@ -134,6 +137,7 @@ std::optional<std::string> RowLabels::own_value(const SampleRow& row, std::strin
     const Process* of_row = process(row);
     if (of_row != nullptr && !of_row->comm.empty()) return of_row->comm;
   }
+  if (key == kStateKey && profile_.has_kinds()) return profile_.values[row.value].name;
   if (key == kFunctionKey && row.stack != kNoIndex) {
     const std::vector<Index>& frames = profile_.stacks[row.stack].frames;
     if (!frames.empty()) {

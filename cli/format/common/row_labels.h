@@ -2,6 +2,7 @@
 // flags.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,8 +21,10 @@ inline constexpr std::string_view kThreadIdKey = "thread_id";
 inline constexpr std::string_view kThreadNameKey = "thread_name";
 inline constexpr std::string_view kCommKey = "comm";
 inline constexpr std::string_view kFunctionKey = "function";  // in which the thread itself was
-// All of them: what tells samples apart where no program sets labels.
-std::vector<std::string> own_keys();
+// What the thread did, by the name of its kind of time; of profiles with several kinds.
+inline constexpr std::string_view kStateKey = "state";
+// What tells samples apart where no program sets labels; without a profile, what always does.
+std::vector<std::string> own_keys(const Profile* profile = nullptr);
 
 inline constexpr std::string_view kNoneText = "<none>";
 inline constexpr std::string_view kUnreadableText = "<unreadable>";
@@ -29,7 +32,7 @@ inline constexpr std::string_view kUnreadableText = "<unreadable>";
 inline constexpr std::string_view kUnsetText = "(unset)";
 
 // Number of flags in enum ls_sample_flag.
-inline constexpr unsigned kSampleFlagCount = 13;
+inline constexpr unsigned kSampleFlagCount = std::bit_width(unsigned{LS_SAMPLE_FLAGS_END} - 1);
 // One word for the flag 1 << bit ("truncated-slots"); "unknown" for a bit without a flag.
 std::string_view sample_flag_name(unsigned bit);
 // "labels|bytes|slots", as far as they were cut; empty if nothing was.

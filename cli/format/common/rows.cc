@@ -11,7 +11,7 @@ namespace labelscope::cli {
 namespace {
 
 auto identity(const SampleRow& row) {
-  return std::tie(row.label_set, row.thread, row.stack, row.flags, row.outcome);
+  return std::tie(row.label_set, row.thread, row.stack, row.flags, row.outcome, row.value);
 }
 
 // Keeps the first fault that it finds.
@@ -37,6 +37,9 @@ class TableCheck {
 
 Status check_tables(const Profile& profile) {
   TableCheck check;
+  if (profile.values.empty() || profile.values.size() > kMostValueTypes) {
+    check.fails("it has " + std::to_string(profile.values.size()) + " types of values");
+  }
   for (std::size_t i = 0; i < profile.locations.size(); ++i) {
     check.refers("location", i, "module", profile.locations[i].module, profile.modules.size());
   }
@@ -63,6 +66,7 @@ Status check_tables(const Profile& profile) {
     check.refers("sample", i, "thread", row.thread, profile.threads.size());
     check.refers("sample", i, "stack", row.stack, profile.stacks.size());
     check.refers("sample", i, "label set", row.label_set, profile.label_sets.size());
+    check.refers("sample", i, "value type", row.value, profile.values.size());
   }
   for (std::size_t i = 0; i < profile.threads.size(); ++i) {
     check.refers("thread", i, "account", profile.threads[i].account, profile.threads.size());

@@ -291,9 +291,13 @@ class FirefoxRenderer {
                  [&](std::size_t i) { return ms_text(track.rows[i].time_ns); });
     append_array(text, "weight", count,
                  [&](std::size_t i) { return weight_text(track.rows[i].weight_ns); });
-    if (profile_.mode == "cpu") {
-      append_array(text, "threadCPUDelta", count,
-                   [&](std::size_t i) { return std::to_string(track.rows[i].weight_ns); });
+    // Time on a processor, as far as the recording tells it from other time.
+    const ValueType on_cpu = time_value(LS_ON_CPU);
+    if (std::ranges::find(profile_.values, on_cpu) != profile_.values.end()) {
+      append_array(text, "threadCPUDelta", count, [&](std::size_t i) {
+        const SampleRow& row = track.rows[i];
+        return std::to_string(profile_.values[row.value] == on_cpu ? row.weight_ns : 0);
+      });
     }
     const std::size_t markers = track.markers.size();
     text += "},\n\"markers\":{\"length\":" + std::to_string(markers);
@@ -318,7 +322,7 @@ class FirefoxRenderer {
 
   const Profile& profile_;
   const RenderOptions& options_;
-  const ValueType values_ = value_type(profile_.mode);
+  const ValueType values_ = profile_.whole_value();
   ShownFrames shown_;
   FirefoxTables tables_;
   std::vector<Track> tracks_;

@@ -29,7 +29,7 @@ Json header_json(const Profile& profile) {
                  {"version", kVersion},
                  {"tool_version", bytes_json(profile.tool_version)},
                  {"event", bytes_json(profile.event)},
-                 {"mode", bytes_json(profile.mode)},
+                 {"mode", bytes_json(text_of(profile.values.front()))},
                  {"backend", bytes_json(profile.backend)},
                  {"call_graph", bytes_json(profile.call_graph)},
                  {"command_line", bytes_json(profile.command_line)},
@@ -40,6 +40,10 @@ Json header_json(const Profile& profile) {
                  {"period_ns", profile.period_ns},
                  {"outcomes", std::move(outcomes)},
                  {"flags", flags_json((1U << kSampleFlagCount) - 1)}};
+  if (profile.has_kinds()) {
+    header["values"] = array_json(
+        profile.values, [](const ValueType& value) { return bytes_json(text_of(value)); });
+  }
   if (!profile.remarks.empty()) header["remarks"] = array_json(profile.remarks, bytes_json);
   return header;
 }
@@ -114,6 +118,7 @@ void append_sample(std::string& out, const SampleRow& row) {
   append_field(out, "weight_ns", row.weight_ns);
   append_field(out, "outcome", row.outcome);
   append_field(out, "flags", row.flags);
+  if (row.value != 0) append_field(out, "value", row.value);
   out += "}\n";
 }
 

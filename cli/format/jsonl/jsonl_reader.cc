@@ -32,7 +32,7 @@ bool take_as_written(std::string_view line, SampleRow& row) {
          text.index(R"(,"labels":)", row.label_set) && text.number(R"(,"count":)", row.count) &&
          text.number(R"(,"weight_ns":)", row.weight_ns) &&
          text.number(R"(,"outcome":)", row.outcome) && text.number(R"(,"flags":)", row.flags) &&
-         text.done();
+         (text.done() || (text.number(R"(,"value":)", row.value) && text.done()));
 }
 
 class Reader {
@@ -45,6 +45,7 @@ class Reader {
 
  private:
   Status take_header(Fields fields);
+  bool take_values(Fields& fields);
   // What is wrong with the line; empty: nothing.
   std::string_view take_table_line(const std::string& type, Fields& fields);
   void take_ledger(Fields& fields);
@@ -116,6 +117,7 @@ Status Reader::take(std::string_view line) {
     row.weight_ns = fields.number("weight_ns");
     row.outcome = fields.small<std::uint8_t>("outcome");
     row.flags = fields.small<std::uint16_t>("flags");
+    row.value = fields.small<std::uint8_t>("value");
     if (!fields.good() || !take_sample(row)) damaged("a sample with odd fields");
   } else if (type == "ledger") {
     take_ledger(fields);
@@ -137,7 +139,6 @@ Status Reader::take_header(Fields fields) {
   Profile& profile = read_.profile;
   profile.tool_version = fields.bytes("tool_version");
   profile.event = fields.bytes("event");
-  profile.mode = fields.bytes("mode");
   profile.backend = fields.bytes("backend");
   profile.call_graph = fields.bytes("call_graph");
   profile.command_line = fields.bytes("command_line");
@@ -162,11 +163,27 @@ Status Reader::take_header(Fields fields) {
     while (bit < kSampleFlagCount && sample_flag_name(bit) != fields.bytes_of(name)) ++bit;
     flags_.push_back(static_cast<std::uint16_t>(bit < kSampleFlagCount ? 1U << bit : 0));
   });
-  if (!fields.good() || !names_values(profile.mode)) {
+  if (!take_values(fields) || !fields.good()) {
     return Error{ErrorCode::kMalformed, "its first line is damaged"};
   }
   has_header_ = true;
   return {};
+}
+
+// One value type is called the mode; several have a field of their own besides.
+bool Reader::take_values(Fields& fields) {
+  std::vector<ValueType>& values = read_.profile.values;
+  values.clear();
+  bool known = true;
+  const auto take = [&](const std::string& text) {
+    const std::optional<ValueType> value = parse_value_type(text);
+    known &= value && values.size() < kMostValueTypes &&
+             (values.empty() || value->unit == values.front().unit);
+    if (known) values.push_back(*value);
+  };
+  fields.each("values", [&](const Json& text) { take(fields.bytes_of(text)); });
+  if (values.empty()) take(fields.bytes("mode"));
+  return known;
 }
 
 std::string_view Reader::take_table_line(const std::string& type, Fields& fields) {
@@ -299,7 +316,7 @@ bool Reader::take_sample(SampleRow row) {
     return lost;
   };
   if (!settle(row.thread, profile.threads.size()) || !settle(row.stack, profile.stacks.size()) ||
-      !settle(row.label_set, profile.label_sets.size())) {
+      !settle(row.label_set, profile.label_sets.size()) || row.value >= profile.values.size()) {
     return false;
   }
   std::uint16_t flags = 0;

@@ -3,7 +3,7 @@
 //   resource     a process: process.pid, process.executable.name, service.name; and what it has
 //                published of itself
 //     scope      labelscope
-//       profile  time ("cpu" or "wall", nanoseconds), and how many samples (count)
+//       profile  one for each kind of time ("cpu", nanoseconds), and how many samples (count)
 //         sample stack, attributes, link, one value
 //   dictionary   what samples refer to (otlp_dictionary.h)
 //
@@ -89,7 +89,7 @@ class OtlpRenderer {
  private:
   // Encoded Profile.samples of one process.
   struct Samples {
-    std::string time;
+    std::vector<std::string> of_value;  // by Profile::values
     std::string count;
     std::string comm;
     const Process* process = nullptr;
@@ -106,6 +106,7 @@ class OtlpRenderer {
       const Thread* thread = rows.thread(row);
       Samples& samples = of_process_[thread == nullptr ? kNoPid : raw(thread->pid)];
       if (samples.comm.empty()) samples.comm = process_title(rows, row);
+      samples.of_value.resize(profile_.values.size());
       samples.process = rows.process(row);
       if (before == nullptr || before->label_set != row.label_set || before->thread != row.thread ||
           before->flags != row.flags || before->outcome != row.outcome) {
@@ -115,7 +116,7 @@ class OtlpRenderer {
       const Number stack = stack_of(row);
       const std::size_t shared = attributes.size();
       add_stack_end(row, attributes);
-      add_sample(samples.time, stack, attributes, link, row.weight_ns);
+      add_sample(samples.of_value[row.value], stack, attributes, link, row.weight_ns);
       add_sample(samples.count, stack, attributes, link, row.count);
       attributes.resize(shared);
     }
@@ -228,8 +229,12 @@ class OtlpRenderer {
     pbf_builder<otlp::ScopeProfiles> scope_profiles_builder(scope_profiles);
     scope_profiles_builder.add_message(otlp::ScopeProfiles::kScope, scope);
     // Viewers show the first one unless told otherwise.
-    scope_profiles_builder.add_message(otlp::ScopeProfiles::kProfiles,
-                                       encode_profile(samples.time, values_.type, values_.unit));
+    for (std::size_t i = 0; i < profile_.values.size(); ++i) {
+      const ValueType& value = profile_.values[i];
+      scope_profiles_builder.add_message(
+          otlp::ScopeProfiles::kProfiles,
+          encode_profile(samples.of_value[i], value.name, value.unit));
+    }
     scope_profiles_builder.add_message(otlp::ScopeProfiles::kProfiles,
                                        encode_profile(samples.count, "samples", "count"));
     std::string message;
@@ -255,7 +260,8 @@ class OtlpRenderer {
     message += samples;
     builder.add_fixed64(otlp::Profile::kTimeUnixNano, profile_.start_unix_ns);
     builder.add_uint64(otlp::Profile::kDurationNano, profile_.duration_ns);
-    builder.add_message(otlp::Profile::kPeriodType, value_type(values_.type, values_.unit));
+    const ValueType& first = profile_.values.front();
+    builder.add_message(otlp::Profile::kPeriodType, value_type(first.name, first.unit));
     builder.add_int64(otlp::Profile::kPeriod, to_int64(profile_.period_ns));
     // Of the whole recording, and in each of its profiles: consumers split them.
     std::vector<std::int32_t> facts;
@@ -276,7 +282,6 @@ class OtlpRenderer {
 
   const Profile& profile_;
   const RenderOptions& options_;
-  const ValueType values_ = cli::value_type(profile_.mode);
   ShownFrames shown_;
   OtlpDictionary dictionary_;
   std::map<std::int32_t, Samples> of_process_;

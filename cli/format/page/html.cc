@@ -79,7 +79,7 @@ Json processes_json(const Profile& profile) {
 
 Json facts_json(const Profile& profile, const RenderOptions& options, const PageColumns& columns) {
   const Ledger& ledger = profile.ledger;
-  const ValueType values = value_type(profile.mode);
+  const ValueType values = profile.whole_value();
   Json group_by = Json::array();
   for (const std::string& key : options.group_by) group_by.push_back(escape_terminal(key));
   Json counters = Json::object();
@@ -90,7 +90,7 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
               // to it.
               {"source", profile.tool_version.empty() ? escape_terminal(options.source) : ""},
               {"event", escape_terminal(profile.event)},
-              {"mode", escape_terminal(values.type)},
+              {"mode", escape_terminal(values.name)},
               {"unit", escape_terminal(values.unit)},
               {"backend", escape_terminal(profile.backend)},
               {"call_graph", escape_terminal(profile.call_graph)},

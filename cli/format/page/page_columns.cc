@@ -174,14 +174,15 @@ class Builder {
     }
   }
 
-  // A label set of the page: labels and outcome. Where publishers disagree, values name their
-  // publishers, which are those of the process.
+  // A label set of the page: labels, outcome, and the kind of time, which is a label there. Where
+  // publishers disagree, values name their publishers, which are those of the process.
   std::uint32_t set_of(const SampleRow& row) {
     const bool named = (row.flags & LS_KEY_CONFLICT) != 0 && row.thread != kNoIndex;
     const std::int32_t pid = named ? raw(profile_.threads[row.thread].pid) : 0;
     const auto next = static_cast<std::uint32_t>(sets_.size());
-    auto [entry, added] = set_numbers_.try_emplace({row.label_set, row.outcome, pid}, next);
-    if (added) sets_.push_back({row.label_set, row.thread, row.outcome});
+    auto [entry, added] =
+        set_numbers_.try_emplace({row.label_set, row.outcome, row.value, pid}, next);
+    if (added) sets_.push_back({row.label_set, row.thread, row.outcome, row.value});
     return entry->second;
   }
 
@@ -299,12 +300,15 @@ class Builder {
       SampleRow row;
       row.label_set = sets_[number].label_set;
       row.thread = sets_[number].thread;
+      row.value = sets_[number].value;
       outcome.add(sets_[number].outcome);
       std::map<std::string_view, std::string> values;
       for (const Label& label : labels_.label_set(row)) {
         auto [entry, added] = values.try_emplace(label.key);
         if (added) entry->second = labels_.value(row, label.key).value_or("");
       }
+      if (const auto state = labels_.own_value(row, kStateKey))
+        values.try_emplace(kStateKey, *state);
       size.add(values.size());
       for (const auto& [of_key, text] : values) {
         key.add(strings_.intern(of_key));
@@ -371,13 +375,14 @@ class Builder {
     Index label_set;
     Index thread;  // one that has it
     std::uint8_t outcome;
+    std::uint8_t value;
   };
 
   const Profile& profile_;
   RowLabels labels_;
   Strings strings_;
   std::vector<Row> rows_;
-  std::map<std::tuple<Index, std::uint8_t, std::int32_t>, std::uint32_t> set_numbers_;
+  std::map<std::tuple<Index, std::uint8_t, std::uint8_t, std::int32_t>, std::uint32_t> set_numbers_;
   std::vector<Set> sets_;
   FrameTree::Name functions_ = 0;
   Column function_names_;

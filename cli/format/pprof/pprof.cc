@@ -93,10 +93,12 @@ class PprofRenderer {
 
   void add_header() {
     add_value_type(ProfileField::kSampleType, "samples", "count");
-    const ValueType values = value_type(profile_.mode);
-    add_value_type(ProfileField::kSampleType, values.type, values.unit);
-    add_value_type(ProfileField::kPeriodType, values.type, values.unit);
-    top_.add_int64(ProfileField::kDefaultSampleType, strings_.intern(values.type));
+    for (const ValueType& value : profile_.values) {
+      add_value_type(ProfileField::kSampleType, value.name, value.unit);
+    }
+    const ValueType& first = profile_.values.front();
+    add_value_type(ProfileField::kPeriodType, first.name, first.unit);
+    top_.add_int64(ProfileField::kDefaultSampleType, strings_.intern(first.name));
     top_.add_int64(ProfileField::kPeriod, to_int64(profile_.period_ns));
     top_.add_int64(ProfileField::kTimeNanos, to_int64(profile_.start_unix_ns));
     top_.add_int64(ProfileField::kDurationNanos, to_int64(profile_.duration_ns));
@@ -105,6 +107,7 @@ class PprofRenderer {
   void add_samples() {
     std::string message;
     std::vector<std::uint64_t> frames;
+    std::vector<std::int64_t> values;
     for (const SampleRow& row : aggregate_rows(profile_, {.flags = kShownFlags})) {
       frames.clear();
       if (row.stack != kNoIndex) {
@@ -116,7 +119,9 @@ class PprofRenderer {
       for (auto key = options_.group_by.rbegin(); key != options_.group_by.rend(); ++key) {
         frames.push_back(pseudo_location(rows_.group_frame(row, *key)));
       }
-      const std::array<std::int64_t, 2> values{to_int64(row.count), to_int64(row.weight_ns)};
+      values.assign(1 + profile_.values.size(), 0);
+      values[0] = to_int64(row.count);
+      values[1 + row.value] = to_int64(row.weight_ns);
       message.clear();
       pbf_builder<SampleField> sample(message);
       sample.add_packed_uint64(SampleField::kLocationId, frames.begin(), frames.end());
@@ -234,7 +239,7 @@ class PprofRenderer {
     add_comment("labelscope", profile_.tool_version);
     add_comment("command", profile_.command_line);
     add_comment("event", profile_.event);
-    add_comment("mode", profile_.mode);
+    add_comment("mode", text_of(profile_.whole_value()));
     add_comment("backend", profile_.backend);
     add_comment("call graph", profile_.call_graph);
     add_comment("kernel", profile_.kernel_release);

@@ -46,12 +46,13 @@ class PprofReader {
  private:
   Status put_aside(std::string_view bytes);
   Status choose();
-  PprofType value_type(std::string_view message);
+  ValueType value_type(std::string_view message);
   void take_function(std::string_view message);
   void take_mapping(std::string_view message);
   void take_location(std::string_view message);
   bool take_sample(std::string_view message);
   bool take_values(const std::vector<std::int64_t>& values, SampleRow& row);
+  void take_more_kinds(const std::vector<std::int64_t>& values, SampleRow row);
   bool take_labels(const std::string& encoded, SampleRow& row);
   PprofLabel label(std::string_view message);
   Index stack_of(std::vector<Index> frames);
@@ -135,11 +136,11 @@ std::string_view PprofReader::text(std::int64_t number) {
   return {};
 }
 
-PprofType PprofReader::value_type(std::string_view message) {
-  PprofType type;
+ValueType PprofReader::value_type(std::string_view message) {
+  ValueType type;
   const bool good = for_fields(message, [&](PprofField field) {
     if (field.is(ValueTypeField::kType)) {
-      type.type = text(field.signed_number());
+      type.name = text(field.signed_number());
     } else if (field.is(ValueTypeField::kUnit)) {
       type.unit = text(field.signed_number());
     } else {
@@ -155,16 +156,17 @@ Status PprofReader::choose() {
     return Error{ErrorCode::kMalformed,
                  "it ends before its table of texts, which gives everything in it a meaning"};
   }
-  std::vector<PprofType> types;
+  std::vector<ValueType> types;
   for (const std::string_view message : types_) types.push_back(value_type(message));
-  const PprofType period_type = value_type(period_type_);
+  const ValueType period_type = value_type(period_type_);
   Profile& profile = read_.profile;
   auto chosen =
       choose_values(types, std::string(text(default_type_)), period_type, profile.period_ns);
   if (!chosen) return std::move(chosen).error();
   chosen_ = *std::move(chosen);
   type_count_ = types.size();
-  profile.mode = chosen_.mode;
+  profile.values = {chosen_.value};
+  for (const auto& [number, value] : chosen_.more) profile.values.push_back(value);
   if (!chosen_.note.empty()) read_.notes.push_back(chosen_.note);
   const std::uint64_t period_ns = nanoseconds_in(period_type.unit);
   const bool fits = period_ns != 0 && profile.period_ns <= UINT64_MAX / period_ns;
@@ -325,6 +327,7 @@ bool PprofReader::take_sample(std::string_view message) {
   if (!take_values(values, row)) return false;
   row.stack = stack_of(std::move(frames));
   read_.profile.rows.push_back(row);
+  take_more_kinds(values, row);
   return true;
 }
 
@@ -338,6 +341,23 @@ bool PprofReader::take_values(const std::vector<std::int64_t>& values, SampleRow
   if (row.weight_ns > UINT64_MAX / chosen_.scale) return ++damaged_, false;
   row.weight_ns *= chosen_.scale;
   return true;
+}
+
+// Of a sample with several kinds of time, each is a row. The sample counts with the first one.
+void PprofReader::take_more_kinds(const std::vector<std::int64_t>& values, SampleRow row) {
+  std::vector<SampleRow>& rows = read_.profile.rows;
+  for (const auto& [number, value] : chosen_.more) {
+    ++row.value;
+    if (values[number] <= 0) {
+      negative_ += values[number] < 0 ? 1 : 0;
+      continue;
+    }
+    row.weight_ns = static_cast<std::uint64_t>(values[number]);
+    const bool is_first = rows.back().weight_ns == 0;
+    row.count = is_first ? rows.back().count : 0;
+    if (is_first) rows.pop_back();
+    rows.push_back(row);
+  }
 }
 
 PprofLabel PprofReader::label(std::string_view message) {

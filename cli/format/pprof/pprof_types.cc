@@ -6,20 +6,40 @@
 namespace labelscope::cli {
 namespace {
 
-std::string text_of(const PprofType& type) { return type.type + "/" + type.unit; }
+std::string full_text(const ValueType& type) { return type.name + "/" + type.unit; }
 
-std::size_t chosen_type(const std::vector<PprofType>& types, const std::string& default_type) {
+std::size_t chosen_type(const std::vector<ValueType>& types, const std::string& default_type) {
   const auto find = [&](auto fits) {
     return static_cast<std::size_t>(std::find_if(types.begin(), types.end(), fits) - types.begin());
   };
-  for (const std::string wanted : {"cpu", "wall"}) {
-    const std::size_t found = find([&](const PprofType& each) {
-      return each.type == wanted && nanoseconds_in(each.unit) != 0;
+  for (const TimeKind& wanted : kTimeKinds) {
+    const std::size_t found = find([&](const ValueType& each) {
+      return each.name == wanted.name && nanoseconds_in(each.unit) != 0;
     });
     if (found < types.size()) return found;
   }
-  const std::size_t said = find([&](const PprofType& each) { return each.type == default_type; });
+  const std::size_t said = find([&](const ValueType& each) { return each.name == default_type; });
   return said < types.size() ? said : types.size() - 1;
+}
+
+using NumberedTypes = std::vector<std::pair<std::size_t, ValueType>>;
+
+// The kinds of time beside the chosen one. The whole time of threads has all of them in it.
+NumberedTypes other_kinds(const std::vector<ValueType>& types, std::size_t chosen) {
+  NumberedTypes more;
+  std::vector<std::string_view> names{kTimeKinds[LS_WHOLE_TIME].name, types[chosen].name};
+  if (types[chosen].name == names.front()) return more;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const bool known = std::ranges::find(names, types[i].name) != names.end();
+    if (known || time_kind(types[i]) == nullptr) continue;
+    names.push_back(types[i].name);
+    more.emplace_back(i, types[i]);
+  }
+  return more;
+}
+
+bool is_in(const NumberedTypes& types, std::size_t number) {
+  return std::ranges::any_of(types, [&](const auto& type) { return type.first == number; });
 }
 
 }  // namespace
@@ -36,8 +56,8 @@ std::uint64_t nanoseconds_in(const std::string& unit) {
   return 0;
 }
 
-Result<ChosenValues> choose_values(const std::vector<PprofType>& types,
-                                   const std::string& default_type, const PprofType& period_type,
+Result<ChosenValues> choose_values(const std::vector<ValueType>& types,
+                                   const std::string& default_type, const ValueType& period_type,
                                    std::uint64_t period) {
   if (types.empty()) {
     return Error{
@@ -47,7 +67,7 @@ Result<ChosenValues> choose_values(const std::vector<PprofType>& types,
   }
   ChosenValues chosen;
   chosen.weight = chosen_type(types, default_type);
-  const PprofType& type = types[chosen.weight];
+  const ValueType& type = types[chosen.weight];
   // Writers put the number of what a value measures in front of it.
   const auto counts = [&](std::size_t i) { return types[i].unit == "count"; };
   if (chosen.weight > 0 && counts(chosen.weight - 1)) {
@@ -56,10 +76,10 @@ Result<ChosenValues> choose_values(const std::vector<PprofType>& types,
     chosen.samples = chosen.weight;
   }
   std::uint64_t ns = nanoseconds_in(type.unit);
-  PprofType shown = type;
+  ValueType shown = type;
   const std::uint64_t period_ns = nanoseconds_in(period_type.unit);
   // A CPU profile that only counts: each sample stands for a period.
-  if (ns == 0 && type.type == "samples" && counts(chosen.weight) && period_ns != 0 && period != 0 &&
+  if (ns == 0 && type.name == "samples" && counts(chosen.weight) && period_ns != 0 && period != 0 &&
       period <= UINT64_MAX / period_ns) {
     ns = period * period_ns;
     shown = period_type;
@@ -68,13 +88,17 @@ Result<ChosenValues> choose_values(const std::vector<PprofType>& types,
     chosen.scale = ns;
     shown.unit = "nanoseconds";
   }
-  const bool plain = ns != 0 && (shown.type == "cpu" || shown.type == "wall");
-  chosen.mode = plain ? shown.type : text_of(shown);
-  if (types.size() - (chosen.samples && *chosen.samples != chosen.weight ? 1 : 0) > 1 || !plain) {
-    chosen.note = "its values are " + text_of(type);
+  const bool plain = time_kind(shown) != nullptr;
+  chosen.value = shown;
+  if (plain && shown == type) chosen.more = other_kinds(types, chosen.weight);
+  const std::size_t looked_at =
+      1 + chosen.more.size() + (chosen.samples && *chosen.samples != chosen.weight ? 1 : 0);
+  if (types.size() > looked_at || !plain) {
+    chosen.note = "its values are " + full_text(type);
     std::string others;
     for (std::size_t i = 0; i < types.size(); ++i) {
-      if (i != chosen.weight) others += (others.empty() ? "" : ", ") + text_of(types[i]);
+      const bool is_one = i == chosen.weight || is_in(chosen.more, i);
+      if (!is_one) others += (others.empty() ? "" : ", ") + full_text(types[i]);
     }
     if (!others.empty()) chosen.note += "; not looked at: " + others;
   }

@@ -6,29 +6,28 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cli/profile/value_types.h"
 #include "labelscope/result.h"
 
 namespace labelscope::cli {
-
-struct PprofType {
-  std::string type;
-  std::string unit;
-};
 
 struct ChosenValues {
   std::size_t weight = 0;              // of the sample types: what the profile is about
   std::optional<std::size_t> samples;  // which of them counts samples
   std::uint64_t scale = 1;             // to nanoseconds
-  std::string mode;                    // Profile::mode
-  std::string note;                    // for people; empty where there was no choice
+  ValueType value;
+  // Of a recording with several kinds of time: the others, which are nanoseconds, too.
+  std::vector<std::pair<std::size_t, ValueType>> more;
+  std::string note;  // for people; empty where there was no choice
 };
 
 // CPU time if there is some, else what the file says (`default_type`), else the last one.
 // `period_ns`: the time between two samples, if the file says so; 0: not.
-Result<ChosenValues> choose_values(const std::vector<PprofType>& types,
-                                   const std::string& default_type, const PprofType& period_type,
+Result<ChosenValues> choose_values(const std::vector<ValueType>& types,
+                                   const std::string& default_type, const ValueType& period_type,
                                    std::uint64_t period);
 
 // Nanoseconds in a unit of time; 0: it is none.

@@ -44,7 +44,8 @@ enum ls_sample_flag {
   LS_INCOMPLETE_LABEL = 1 << 11, /* the last label of a record is longer than the record says */
   /* Unlabelled because the thread runs no goroutine now: Go's scheduler, a thread of C. Labels of Go
    * belong to goroutines, so there are none to read, and nothing has failed. */
-  LS_NO_GOROUTINE = 1 << 12
+  LS_NO_GOROUTINE = 1 << 12,
+  LS_SAMPLE_FLAGS_END /* one more than the last flag */
 };
 #define LS_WHY_UNLABELLED (LS_NEVER_TOUCHED | LS_NO_GOROUTINE)
 #define LS_TRUNCATED (LS_TRUNCATED_SLOTS | LS_TRUNCATED_LABELS | LS_TRUNCATED_BYTES)

@@ -161,7 +161,7 @@ constexpr bool has_each_at_its_place() {
 }
 static_assert(has_each_at_its_place());
 
-// Ends of stacks are said all together (cli/record/stack_ends.h), but for these, which have a cause.
+// One sentence says all ends of stacks (cli/record/stack_ends.h), but these have a cause besides.
 constexpr CounterText kStackProblems[] = {
     {stack_counter(LS_STACK_OUT_OF_TIME), "stacks-cut-by-max-stop", kProblem, "stacks that are cut",
      "unwinding them took longer than --max-stop; they are marked stack-cut"},

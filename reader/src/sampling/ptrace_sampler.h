@@ -16,11 +16,6 @@
 
 namespace labelscope {
 
-// cpu: threads that run. Each stands for one period of its own CPU time, which the kernel counts:
-// a thread that waits for a processor among many costs nothing and is not sampled more often.
-// wall: all threads, at every tick.
-enum class SampleMode { kCpu, kWall };
-
 struct PtraceSamplerOptions {
   SampleMode mode = SampleMode::kCpu;
   std::uint32_t frequency_hz = 99;  // ticks per second

@@ -28,6 +28,13 @@
 
 namespace labelscope {
 
+// Which threads are sampled.
+// cpu: those that run. Each sample stands for one period of its thread's own CPU time, which the
+// kernel counts: a thread that waits for a processor among many costs nothing and is not sampled
+// more often.
+// wall: all threads, at every tick (by ptrace).
+enum class SampleMode { kCpu, kWall };
+
 // Both parts leaf first; all but the first of each part are return addresses.
 struct StackView {
   std::span<const std::uint64_t> kernel;
@@ -42,9 +49,9 @@ struct Sample {
   // The time that the sample stands for; 0: what thread_ns has grown since the last sample of this
   // thread.
   std::uint64_t weight_ns = 0;
-  // What the thread has run since start(), or since it was made, by the kernel's account (of
-  // LS_WHOLE_TIME: what it has lived). Up to a scheduler tick behind; never behind the thread's last
-  // sample.
+  // What the thread has run since start(), or since it was made, by the kernel's account (if the kind
+  // is LS_WHOLE_TIME: what it has lived). Up to a scheduler tick behind; never behind the thread's
+  // last sample.
   std::uint64_t thread_ns = 0;
   Pid pid{};
   Tid tid{};

@@ -175,7 +175,7 @@ TEST_CASE("comparison: JSON has every row with its numbers") {
 
 TEST_CASE("comparison: what is counted differently is not compared") {
   Profile other = shop(1, 1, 1);
-  other.mode = "inuse_space/bytes";
+  other.values = {{"inuse_space", "bytes"}};
   const auto refused = Comparison::make(shop(1, 1, 1), other, {});
   REQUIRE_FALSE(refused);
   CHECK(refused.error().context ==

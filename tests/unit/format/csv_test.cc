@@ -95,7 +95,7 @@ TEST_CASE(
 TEST_CASE("csv: what another tool has counted is no time") {
   SmallProfile small;
   small.labelled({});
-  small.profile.mode = "inuse_space/bytes";
+  small.profile.values = {{"inuse_space", "bytes"}};
   const auto rows = csv(small.profile);
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].at("inuse_space_bytes") == "10");

@@ -76,7 +76,7 @@ TEST_CASE("firefox: samples have their time and weight in milliseconds, and a st
   CHECK(stack_of(file, thread["samples"]["stack"][0]) == "main;work");
   CHECK(file["libs"][0]["path"] == "/opt/shop/shop");
   CHECK(thread["markers"]["length"] == 0);
-  small.profile.mode = "wall";
+  small.profile.values = {cli::time_value(LS_WHOLE_TIME)};
   CHECK_FALSE(firefox(small.profile)["threads"][0]["samples"].contains("threadCPUDelta"));
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("firefox: what another tool has counted is no time") {
   SmallProfile small;
   small.labelled({}).count = 3;
   const auto samples = [&](const char* mode) {
-    small.profile.mode = mode;
+    small.profile.values = {*cli::parse_value_type(mode)};
     return firefox(small.profile)["threads"][0]["samples"];
   };
   const json bytes = samples("inuse_space/bytes");

@@ -278,6 +278,6 @@ TEST_CASE("merge: two recordings are their sum, at the times of the clock of the
   CHECK(both.duration_ns == one.duration_ns + 1'000'000);
   CHECK(both.rows[one.rows.size()].time_ns == one.rows[0].time_ns + 1'000'000);
   CHECK(good(written(both)).lost.empty());
-  later.mode = "wall";
+  later.values = {time_value(LS_WHOLE_TIME)};
   CHECK(merge(both, later).error().code == ErrorCode::kUnsupported);
 }

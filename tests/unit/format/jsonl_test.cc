@@ -66,7 +66,7 @@ void check_header(const json& line, const Profile& profile) {
   CHECK(line.at("version") == 1);
   CHECK(bytes_of(line.at("tool_version")) == profile.tool_version);
   CHECK(bytes_of(line.at("event")) == profile.event);
-  CHECK(bytes_of(line.at("mode")) == profile.mode);
+  CHECK(bytes_of(line.at("mode")) == text_of(profile.values.front()));
   CHECK(bytes_of(line.at("backend")) == profile.backend);
   CHECK(bytes_of(line.at("call_graph")) == profile.call_graph);
   CHECK(bytes_of(line.at("command_line")) == profile.command_line);
@@ -149,7 +149,7 @@ void check_ledger(const json& line, const Ledger& ledger) {
 Profile full_profile() {
   ProfileMaker maker;
   Profile& profile = maker.profile;
-  profile.mode = "wall";
+  profile.values = {time_value(LS_WHOLE_TIME)};
   profile.command_line = "labelscope \xff\0 x"s;
   profile.start_unix_ns = UINT64_MAX;
   maker.process(100, "sh\"op\n", {"/a.so", "/b\x80.so"});

@@ -249,7 +249,7 @@ TEST_CASE("pprof_reader: of a heap profile the last value counts, in its unit, a
   CHECK(has(heap_profile.notes, "its values are inuse_space/bytes"));
   CHECK(has(heap_profile.notes, "alloc_space/bytes"));
   const Profile& profile = heap_profile.profile;
-  CHECK(profile.mode == "inuse_space/bytes");
+  CHECK(profile.values.front() == parse_value_type("inuse_space/bytes"));
   REQUIRE(profile.rows.size() == 2);
   CHECK(profile.rows[0].weight_ns == 1024);
   CHECK(profile.rows[0].count == 2);
@@ -260,7 +260,7 @@ TEST_CASE("pprof_reader: of a heap profile the last value counts, in its unit, a
   const Stack& stack = profile.stacks[profile.rows[0].stack];
   CHECK(profile.locations[stack.frames[0]].lines[0].function == "main.grow");
   // And again in a file of ours.
-  CHECK(good(rendered(profile)).profile.mode == "inuse_space/bytes");
+  CHECK(good(rendered(profile)).profile.values.front() == parse_value_type("inuse_space/bytes"));
 }
 
 TEST_CASE("pprof_reader: CPU time is preferred, in any unit, and the default type follows") {
@@ -271,7 +271,7 @@ TEST_CASE("pprof_reader: CPU time is preferred, in any unit, and the default typ
   file.sample({}, {2, 20, 1});
   CHECK(good(file.bytes).profile.rows.at(0).weight_ns == 20'000'000);
   CHECK(good(file.bytes).profile.rows.at(0).count == 2);
-  CHECK(good(file.bytes).profile.mode == "cpu");
+  CHECK(good(file.bytes).profile.values.front() == parse_value_type("cpu"));
 
   ForeignFile other;
   other.type("first", "widgets");
@@ -279,14 +279,14 @@ TEST_CASE("pprof_reader: CPU time is preferred, in any unit, and the default typ
   other.top.add_int64(ProfileField::kDefaultSampleType, other.text("first"));
   other.sample({}, {5, 6});
   CHECK(good(other.bytes).profile.rows.at(0).weight_ns == 5);
-  CHECK(good(other.bytes).profile.mode == "first/widgets");
+  CHECK(good(other.bytes).profile.values.front() == parse_value_type("first/widgets"));
 
   ForeignFile counted;
   counted.type("samples", "count");
   counted.type("cpu", "nanoseconds", ProfileField::kPeriodType);
   counted.top.add_int64(ProfileField::kPeriod, 10'000'000);
   counted.sample({}, {3});
-  CHECK(good(counted.bytes).profile.mode == "cpu");
+  CHECK(good(counted.bytes).profile.values.front() == parse_value_type("cpu"));
   CHECK(good(counted.bytes).profile.rows.at(0).weight_ns == 30'000'000);
 }
 

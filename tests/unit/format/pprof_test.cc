@@ -14,7 +14,7 @@ TEST_CASE("pprof: sample types, period and times are those of the recording") {
   SmallProfile small;
   small.labelled({}).count = 7;
   const std::string mode = GENERATE("cpu", "wall");
-  small.profile.mode = mode;
+  small.profile.values = {*parse_value_type(mode)};
   const DecodedPprof pprof = decode_rendered(small.profile);
   const auto types = pprof.root.all("sample_type");
   REQUIRE(types.size() == 2);

@@ -34,9 +34,7 @@ class FakeProcess final : public ProcessContext {
     return address < 0x1000 ? kNoIndex : module;
   }
   Index kernel_module() override { return 99; }
-  Observation decode(std::span<const std::byte> bytes) override {
-    return decode_bytes(bytes);
-  }
+  Observation decode(std::span<const std::byte> bytes) override { return decode_bytes(bytes); }
   std::uint64_t address_epoch() const override { return addresses; }
   std::uint64_t publisher_epoch() const override { return publishers; }
   std::uint8_t publisher(std::uint8_t index) const override {
@@ -96,6 +94,55 @@ TEST_CASE("profile_builder: equal samples are one row that counts them") {
   REQUIRE(profile.rows.size() == 1);
   CHECK(profile.rows[0].count == 3);
   CHECK(profile.rows[0].time_ns == 0);
+}
+
+TEST_CASE("profile_builder: a sample weighs what it brings along, and is of its own kind") {
+  constexpr ls_sample_kind kKinds[] = {LS_ON_CPU, LS_WAITING};
+  ProfileBuilder builder(0, 1000, {}, kKinds);
+  FakeProcess process;
+  const auto sample = [&](ls_sample_kind kind, std::uint64_t weight_ns, std::uint64_t thread_ns) {
+    Sample view;
+    view.pid = Pid{1};
+    view.tid = Tid{1};
+    view.kind = kind;
+    view.weight_ns = weight_ns;
+    view.thread_ns = thread_ns;
+    builder.add(view, process);
+  };
+  sample(LS_ON_CPU, 0, 100);
+  sample(LS_WAITING, 7'000'000'000, 100);
+  sample(LS_WAITING, 5, 100);
+  sample(LS_ON_CPU, 0, 400);
+  builder.accounts().end_thread(Pid{1}, Tid{1}, 1000);
+  const Profile profile = builder.take(0, 0);
+  REQUIRE(profile.values == std::vector{time_value(LS_ON_CPU), time_value(LS_WAITING)});
+  // They are equal but for their kind.
+  REQUIRE(profile.rows.size() == 2);
+  CHECK(profile.rows[0].value == 0);
+  CHECK(profile.rows[0].weight_ns == 1000);
+  CHECK(profile.rows[1].value == 1);
+  CHECK(profile.rows[1].weight_ns == 7'000'000'005);
+  CHECK(profile.rows[1].count == 2);
+  CHECK(profile.ledger.time.attributed_ns == 7'000'001'005);
+  CHECK(profile.ledger.time.unsampled_ns == 0);
+}
+
+TEST_CASE("profile_builder: where the kernel tells no time, periods are shared out beside waits") {
+  ProfileBuilder builder(0, 1000);
+  FakeProcess process;
+  Sample view;
+  view.pid = Pid{1};
+  view.tid = Tid{1};
+  builder.add(view, process);
+  view.kind = LS_RUNNABLE;
+  view.weight_ns = 33;
+  builder.add(view, process);
+  const Profile profile = builder.take(0, 0);
+  REQUIRE(profile.rows.size() == 2);
+  CHECK(profile.values.at(profile.rows[1].value) == time_value(LS_RUNNABLE));
+  CHECK(profile.rows[0].weight_ns == 1000);
+  CHECK(profile.rows[1].weight_ns == 33);
+  CHECK(profile.ledger.time.attributed_ns == 1033);
 }
 
 TEST_CASE("profile_builder: a lossless recording keeps each sample with its time") {

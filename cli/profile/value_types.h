@@ -1,0 +1,50 @@
+// What the weights of samples measure: a kind of time, or what a pprof file of another tool counts.
+//
+// A profile has one value type, or one for each kind of time that its threads were sampled in; then
+// they have one unit, and together they are all the time of these threads. A row is of one of them
+// (SampleRow::value). Formats have no kinds of their own: they loop over Profile::values.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sampling/sample_kind.h"
+
+namespace labelscope::cli {
+
+struct ValueType {
+  std::string name;  // "cpu"
+  std::string unit;  // "nanoseconds", "bytes", "count", ...
+  bool is_time() const { return unit == "nanoseconds"; }
+  bool operator==(const ValueType&) const = default;
+};
+
+struct TimeKind {
+  ls_sample_kind kind;
+  std::string_view name;     // in files, and the value of the key "state"
+  std::string_view words;    // in sentences
+  std::string_view account;  // behind them: who has counted all of it
+};
+// In the order of enum ls_sample_kind. Formats, readers and sentences know nothing else of kinds.
+inline constexpr TimeKind kTimeKinds[] = {
+    {LS_ON_CPU, "cpu", "CPU time", " by the kernel's account"},
+    {LS_RUNNABLE, "runnable", "time waiting for a processor", ""},
+    {LS_WAITING, "waiting", "time waiting", ""},
+    {LS_WHOLE_TIME, "wall", "threads' time", ""},
+};
+// So many value types can a profile have.
+inline constexpr std::size_t kMostValueTypes = LS_SAMPLE_KIND_COUNT;
+// What a recording is of, unless it says something else.
+inline constexpr ls_sample_kind kOnCpuOnly[] = {LS_ON_CPU};
+
+ValueType time_value(ls_sample_kind kind);
+// Null for anything else than one of these times.
+const TimeKind* time_kind(const ValueType& value);
+
+// As recordings have it: "cpu" for a kind of time, "inuse_space/bytes" for anything else.
+std::string text_of(const ValueType& value);
+std::optional<ValueType> parse_value_type(std::string_view text);
+
+}  // namespace labelscope::cli
