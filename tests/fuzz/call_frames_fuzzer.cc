@@ -95,7 +95,7 @@ void walk(const std::uint8_t* data, std::size_t size) {
     rule.ra_offset = -8;
     const ls_walk_table table{&page, &row, &rule, 1, 1};
     for (const auto by : {&ls_walk_x86_64, &ls_walk_aarch64}) {
-      ls_walk stack{};
+      ls_stack_walk stack{};
       stack.mappings = &mapping;
       stack.tables = &table;
       stack.mapping_count = stack.table_count = 1;

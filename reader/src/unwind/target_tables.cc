@@ -147,7 +147,7 @@ void TargetTables::make(const Target& target) {
   }
 }
 
-void TargetTables::give(ls_walk& walk, Machine machine) const {
+void TargetTables::give(ls_stack_walk& walk, Machine machine) const {
   const bool all =
       std::ranges::all_of(tables_, [&](const Table& table) { return table->machine == machine; });
   walk.mappings = mappings_.data();

@@ -29,7 +29,7 @@ class TargetTables {
   // Loads everything that is mapped now, with the tables that are there already.
   Status load(const Target& target);
   // Sets where the walk finds mappings and tables. Files of another processor have no table.
-  void give(ls_walk& walk, Machine machine) const;
+  void give(ls_stack_walk& walk, Machine machine) const;
   // Notes that a walk has ended in the mapping that starts there, for want of a table.
   void want(Address start);
   bool wants() const { return !wanted_.empty(); }

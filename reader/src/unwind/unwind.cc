@@ -50,12 +50,12 @@ class TableUnwinder final : public Unwinder {
   CachedMemory memory_;
   const MemorySource* source_ = nullptr;
   std::optional<Clock::time_point> deadline_;
-  ls_walk walk_{};
+  ls_stack_walk walk_{};
 };
 
 // Returns in words why the stack ends, or nothing if code and frame pointers show that this is the
 // start.
-std::string words(const ls_walk& walk) {
+std::string words(const ls_stack_walk& walk) {
   switch (walk.end) {
     case LS_STACK_ROOT:
     case LS_STACK_ENTRY:

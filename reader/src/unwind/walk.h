@@ -21,7 +21,7 @@ struct ls_walk_table {
   __u32 rule_count;
 };
 
-struct ls_walk {
+struct ls_stack_walk {
   const struct ls_unwind_mapping* mappings; /* sorted; `module` is an index of tables */
   const struct ls_walk_table* tables;
   __u32 mapping_count;
@@ -44,8 +44,8 @@ struct ls_walk {
 
 /* These are not part of the C interface, in spite of their names. */
 #pragma GCC visibility push(hidden)
-void ls_walk_x86_64(struct ls_walk* walk);
-void ls_walk_aarch64(struct ls_walk* walk);
+void ls_walk_x86_64(struct ls_stack_walk* walk);
+void ls_walk_aarch64(struct ls_stack_walk* walk);
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

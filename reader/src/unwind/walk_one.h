@@ -10,7 +10,7 @@
 #define ls_keep_together(number) ((void)0) /* there is no verifier here */
 
 struct ls_memory {
-  struct ls_walk* walk;
+  struct ls_stack_walk* walk;
 };
 
 static __always_inline _Bool ls_read_user(const struct ls_memory* memory, void* out, __u32 size,
@@ -21,7 +21,7 @@ static __always_inline _Bool ls_read_user(const struct ls_memory* memory, void* 
 /* The step asks for everything by numbers, in the order of module, page and rule. So the numbers of
  * pages and rules are those of the module that was asked for last. */
 static _Thread_local struct {
-  const struct ls_walk* walk;
+  const struct ls_stack_walk* walk;
   const struct ls_walk_table* table;
   struct ls_unwind_module module;
   struct ls_unwind_page page;
@@ -69,7 +69,7 @@ static void ls_step_before_call(const struct ls_memory* memory, struct ls_unwind
 #endif
 }
 
-void LS_WALK(struct ls_walk* walk) {
+void LS_WALK(struct ls_stack_walk* walk) {
   const struct ls_memory memory = {walk};
   __u64 mark = 0;
   struct ls_unwind w;
