@@ -209,16 +209,17 @@ void LoadedFiles::judge_waiting() {
 void LoadedFiles::judge_load_time(const LiveProcess& process, const ProcessPlan& plan) {
   std::map<FileId, File*> untold;
   for (auto& [id, file] : files_) {
-    // Node.js loads addons only by dlopen(), and the ABI allows this one.
-    if (file.loaded_later || file.path.ends_with("customlabels.node")) continue;
-    const bool publishes = std::any_of(
-        plan.publishers.begin(), plan.publishers.end(), [&file = file](const Publisher& publisher) {
-          return publisher.path == file.path &&
-                 publisher.recipe.source == LS_SOURCE_CUSTOM_LABELS &&
-                 publisher.model != AccessModel::kLocalExec &&
-                 publisher.recipe.kind != LS_RECIPE_NOT_RELOCATED;
-        });
-    if (publishes) untold.emplace(id, &file);
+    if (file.loaded_later) continue;
+    for (const Publisher& publisher : plan.publishers) {
+      if (publisher.path != file.path || publisher.model == AccessModel::kLocalExec ||
+          publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) {
+        continue;
+      }
+      const RuleId rule = find_source(publisher.recipe.source)->loading_rule(file.path);
+      if (rule == RuleId::kNone) continue;
+      file.loading_rule = rule;
+      untold.emplace(id, &file);
+    }
   }
   if (untold.empty() || load_time_questions_ == kMostQuestions) return;
   ++load_time_questions_;
@@ -229,13 +230,13 @@ void LoadedFiles::judge_load_time(const LiveProcess& process, const ProcessPlan&
 
 void LoadedFiles::add_live_rules(File& file) {
   CheckedSubject& subject = *file.subject;
-  if (file.loaded_later) subject.rules.push_back(abi_v1::kLoadedAtStartup);
+  if (file.loaded_later) subject.rules.push_back(file.loading_rule);
   if (file.loaded_later.value_or(false)) {
     subject.diagnostics.push_back(
         {{FindingCode::kRule,
           "it was loaded when the program was already running (by dlopen or a dependency of what "
           "was)",
-          "link the program against it, or preload it", abi_v1::kLoadedAtStartup},
+          "link the program against it, or preload it", file.loading_rule},
          file.path});
   }
   const bool is_known =

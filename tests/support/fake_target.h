@@ -30,6 +30,9 @@ class FakeTarget : public Target {
 
   Result<std::vector<Mapping>> mappings() const override { return mappings_; }
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
+  // The same for all files, until they are written.
+  Result<FileTimes> file_times(const Mapping&) const override { return FileTimes{0, written_, 0}; }
+  void note_written() { ++written_; }
   const MemorySource& memory() const override { return memory_; }
   std::optional<Address> program_headers_address() const override { return headers_; }
 
@@ -51,6 +54,7 @@ class FakeTarget : public Target {
   std::optional<Address> headers_;
   FakeMemory memory_;
   mutable std::map<std::string, int> opened_;
+  std::int64_t written_ = 0;
 };
 
 // Opens an unnamed file with these bytes, for reading from its start.

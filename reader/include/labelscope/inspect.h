@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,7 @@ std::string_view file_access_name(FileAccess access);  // "local exec", "TLSDESC
 struct InspectedSymbol {
   std::optional<ElfSymbol> dynamic;  // may be imported, if the file lists imported symbols
   std::optional<ElfSymbol> symtab;   // defined ones only
+  std::size_t others = 0;            // static variables of its name, of other source files
 };
 
 // Whether the file defines it among its dynamic symbols.
@@ -48,23 +50,9 @@ inline bool is_exported(const InspectedSymbol& symbol) {
   return symbol.dynamic && symbol.dynamic->defined;
 }
 
-// A Go runtime: every Go program has one, and so has a C library that is made of Go.
-struct GoRuntime {
-  std::string version;  // as the file says it ("go1.19.8"), bytes; empty: it does not say
-  unsigned minor = 0;   // 19 of Go 1.19; 0: not known
-  // Where a thread's code has the goroutine that it runs.
-  enum class Slot {
-    kUnknown,   // not found
-    kNone,      // a plugin: it runs in the runtime of its program
-    kOffset,    // in TLS, `offset` bytes from the thread pointer
-    kGot,       // in TLS; the loader writes the offset to link-time address `got`
-    kRegister,  // in x28 alone
-  };
-  Slot slot = Slot::kUnknown;
-  std::int64_t offset = 0;
-  std::uint64_t got = 0;
-  std::uint64_t text = 0;  // link-time address and size of the segment with the runtime's code
-  std::uint64_t text_size = 0;
+// What only the label source of a file looks for in it, and understands.
+struct OwnFacts {
+  virtual ~OwnFacts() = default;
 };
 
 struct FileInspection {
@@ -81,9 +69,7 @@ struct FileInspection {
   std::optional<TlsSegment> tls;
   InspectedSymbol version;
   InspectedSymbol variable;
-  // It keeps labels of asynchronous work elsewhere, too: in node's AsyncLocalStorage.
-  bool async_local_storage = false;
-  std::optional<GoRuntime> go;
+  std::shared_ptr<const OwnFacts> own;  // of `source`; null if it has found nothing
   // From the file's data; nullopt if there is no symbol, or it is not 4 bytes of data, or lies
   // outside. The planner takes it from the target's memory.
   std::optional<std::uint32_t> version_value;

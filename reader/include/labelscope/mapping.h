@@ -23,6 +23,14 @@ struct FileId {
   explicit operator bool() const { return inode != 0; }
 };
 
+// What changes when the file is written.
+struct FileTimes {
+  std::int64_t size = 0;
+  std::int64_t modified_ns = 0;
+  std::int64_t changed_ns = 0;
+  friend bool operator==(const FileTimes&, const FileTimes&) = default;
+};
+
 struct Mapping {
   Address start = 0;  // first byte
   Address end = 0;    // one past the last

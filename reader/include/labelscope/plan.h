@@ -68,44 +68,41 @@ struct ProcessPlan {
   std::string absence() const;
 };
 
-// The thread-local variables of one file, by name; the first ones, if there are very many.
-struct ThreadLocalNames {
-  std::string path;
-  std::vector<std::string> names;
-};
-
 struct PlannerOptions {
   std::vector<ls_source> only{};          // empty: publishers of all label sources
   std::vector<VariableSpec> variables{};  // and these, in whatever module they are
 };
 
+struct FileVerdict;
+class FileVerdicts;
+
 // Remembers which files are no publishers: planning again after a dlopen() opens only new files.
-// Not thread-safe.
+// Each process has a planner of its own; a forked child has a copy of its parent's. Not thread-safe,
+// together with all planners that share what they know.
 class Planner {
  public:
-  Planner() = default;
-  explicit Planner(PlannerOptions options) : options_(std::move(options)) {}
+  explicit Planner(PlannerOptions options = {});
+  // A planner with the same options that shares what it knows of files: one that many processes have
+  // loaded, such as the C library, is looked at once.
+  Planner for_another_process() const;
   // kVanished, kPermission: we cannot look at the process. A module that cannot be read is a
   // refusal. With a trace, the planner looks at every file again, and at symbols that no plan uses
   // (in the .symtab of libraries). The plan is the same.
   Result<ProcessPlan> plan(const Target& target, PlanTrace* trace = nullptr);
 
  private:
-  struct Verdict {
-    bool may_publish = true;  // it has one of the symbols, or could not be read
-    bool is_runtime = false;  // it belongs to the libc: a recipe may depend on it
-    // Asked only where the user has named variables: what else is there.
-    ThreadLocalNames thread_locals{};
-  };
-  class Planning;
+  class FileSearch;
   void forget_unmapped(const std::vector<Mapping>& mappings);
   PlannerOptions options_;
-  std::map<FileId, Verdict> verdicts_;
+  std::map<FileId, std::shared_ptr<FileVerdict>> verdicts_;  // of files that are mapped
+  std::shared_ptr<FileVerdicts> shared_;
 };
 
 // True if a file of this name may be meant as a publisher: one that ABI v1 asks of a library, for
 // instance.
 bool is_publisher_name(std::string_view path);
+// Whether messages need not name its label source: ABI v1 is what they mean otherwise.
+bool goes_without_saying(const Publisher& publisher);
 // How its variable is reached: "TLSDESC (static)"; with another source than ABI v1 also which
 // variable: "context_tls_v1, TLSDESC (static)".
 std::string access_text(const Publisher& publisher);

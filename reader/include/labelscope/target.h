@@ -21,6 +21,8 @@ class Target {
   virtual Result<std::vector<Mapping>> mappings() const = 0;
   // The file behind a mapping: the very one that is mapped, even if its name now leads to another.
   virtual Result<UniqueFd> open_file(const Mapping& mapping) const = 0;
+  // Of the file behind a mapping, without opening it where that can be. An error: not known.
+  virtual Result<FileTimes> file_times(const Mapping& mapping) const;
   virtual const MemorySource& memory() const = 0;
   // Runtime address of the main executable's program headers (AT_PHDR), where it can be told.
   virtual std::optional<Address> program_headers_address() const = 0;
@@ -43,6 +45,7 @@ class LiveProcess final : public Target {
 
   Result<std::vector<Mapping>> mappings() const override;
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
+  Result<FileTimes> file_times(const Mapping& mapping) const override;
   const MemorySource& memory() const override { return *memory_; }
   std::optional<Address> program_headers_address() const override;
   std::unique_ptr<Target> forked_from() const override;

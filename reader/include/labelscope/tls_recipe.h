@@ -49,8 +49,6 @@ enum ls_source {
 };
 /* A bit for each source whose walk sends keys and values; the others send raw blocks. */
 #define LS_WORD_SOURCES (1U << LS_SOURCE_CUSTOM_LABELS | 1U << LS_SOURCE_GO)
-/* A bit for each source whose labels need what the process says of itself (process_facts.h). */
-#define LS_FACT_SOURCES (1U << LS_SOURCE_OTEL_CONTEXT | 1U << LS_SOURCE_NODE)
 
 struct ls_tls_recipe {
   __s64 offset;        /* bytes: from the thread pointer, or within the TLS block */

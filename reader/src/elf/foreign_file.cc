@@ -5,11 +5,10 @@
 #include <gelf.h>
 #include <libelf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
-#include <string_view>
 
-#include "customlabels/label_abi.h"
 #include "elf/loaded_file.h"
 #include "elf/section_count.h"
 
@@ -46,11 +45,8 @@ std::string processor_name(unsigned machine) {
   return "processor " + std::to_string(machine) + " of ELF's list";
 }
 
-bool is_publisher_name(std::string_view name) {
-  return name == CUSTOM_LABELS_VERSION_SYMBOL || name == CUSTOM_LABELS_CURRENT_SET_SYMBOL;
-}
-
-bool defines_name(Elf* elf, Elf_Scn* section, const GElf_Shdr& header) {
+bool section_defines_any(Elf* elf, Elf_Scn* section, const GElf_Shdr& header,
+                         std::span<const std::string_view> names) {
   if (header.sh_size > kMaxSymbolBytes || header.sh_entsize == 0) return false;
   Elf_Data* data = elf_getdata(section, nullptr);
   if (data == nullptr) return false;
@@ -60,7 +56,7 @@ bool defines_name(Elf* elf, Elf_Scn* section, const GElf_Shdr& header) {
     if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return false;
     if (symbol.st_shndx == SHN_UNDEF) continue;
     const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-    if (name != nullptr && is_publisher_name(name)) return true;
+    if (name != nullptr && std::ranges::find(names, name) != names.end()) return true;
   }
   return false;
 }
@@ -87,14 +83,14 @@ std::optional<std::string> foreign_platform(const UniqueFd& file) {
   return name + " with system " + std::to_string(system) + " of ELF's list";
 }
 
-bool foreign_publisher(const UniqueFd& file) {
+bool defines_any(const UniqueFd& file, std::span<const std::string_view> symbols) {
   const ElfHandle elf = open_elf(file);
   if (!elf) return false;
   for (Elf_Scn* section = elf_nextscn(elf.get(), nullptr); section != nullptr;
        section = elf_nextscn(elf.get(), section)) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNSYM) continue;
-    if (defines_name(elf.get(), section, header)) return true;
+    if (section_defines_any(elf.get(), section, header, symbols)) return true;
   }
   return false;
 }

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "labelscope/result.h"
 #include "labelscope/unique_fd.h"
@@ -17,9 +19,9 @@ namespace labelscope {
 // is for ("riscv", "32-bit x86-64 (x32)"). nullopt for all other files.
 std::optional<std::string> foreign_platform(const UniqueFd& file);
 
-// Whether the file defines one of the ABI's two symbols among its dynamic symbols. False if its
-// section headers are missing or damaged.
-bool foreign_publisher(const UniqueFd& file);
+// Whether the file defines one of these among its dynamic symbols. False if its section headers are
+// missing or damaged.
+bool defines_any(const UniqueFd& file, std::span<const std::string_view> symbols);
 
 // Whether objcopy --only-keep-debug made the file, or a package of debug information holds it. It
 // has the headers, the symbols and the build ID of the file that it belongs to, but not its bytes:

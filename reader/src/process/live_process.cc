@@ -93,12 +93,35 @@ std::optional<Tid> find_running_thread(Pid pid) {
   return std::nullopt;
 }
 
+// The link to its file, in the folder of the process.
+std::array<char, 64> map_files(const Mapping& mapping) {
+  std::array<char, 64> range;
+  std::snprintf(range.data(), range.size(), "map_files/%lx-%lx",
+                static_cast<unsigned long>(mapping.start), static_cast<unsigned long>(mapping.end));
+  return range;
+}
+
+FileTimes times_of(const struct stat& found) {
+  const auto in_ns = [](const timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  };
+  return {found.st_size, in_ns(found.st_mtim), in_ns(found.st_ctim)};
+}
+
 Result<UniqueFd> named(Result<UniqueFd> file, const std::string& path) {
   if (file) return file;
   return Error{file.error().code, path + " " + file.error().context};
 }
 
 }  // namespace
+
+Result<FileTimes> Target::file_times(const Mapping& mapping) const {
+  const auto file = open_file(mapping);
+  if (!file) return file.error();
+  struct stat found {};
+  if (::fstat(file->get(), &found) != 0) return system_error(errno, mapping.path);
+  return times_of(found);
+}
 
 std::unique_ptr<MemorySource> open_process_memory(Pid pid) {
   return std::make_unique<ProcessMemory>(pid);
@@ -203,11 +226,17 @@ Result<std::vector<Mapping>> LiveProcess::mappings() const {
   return parse_maps(*text);
 }
 
+Result<FileTimes> LiveProcess::file_times(const Mapping& mapping) const {
+  struct stat found {};
+  if (mapping.file && ::stat(proc_path(map_files(mapping).data()).c_str(), &found) == 0) {
+    return times_of(found);
+  }
+  return Target::file_times(mapping);
+}
+
 Result<UniqueFd> LiveProcess::open_file(const Mapping& mapping) const {
   if (!mapping.file) return Error{ErrorCode::kNotFound, "no file behind this mapping"};
-  std::array<char, 64> range;
-  std::snprintf(range.data(), range.size(), "map_files/%lx-%lx",
-                static_cast<unsigned long>(mapping.start), static_cast<unsigned long>(mapping.end));
+  const std::array<char, 64> range = map_files(mapping);
   const UniqueFd mapped(::open(proc_path(range.data()).c_str(), O_PATH | O_CLOEXEC));
   if (mapped.valid()) return named(open_regular_file(mapped), mapping.path);
   const int first_errno = errno;

@@ -96,7 +96,7 @@ std::vector<Copy> find_copies(const ElfImage& image, const FileMappings& mapped,
 }  // namespace
 
 ModuleList list_modules(const Target& target, const std::vector<Mapping>& mappings,
-                        const std::function<bool(const FileId&)>& wanted,
+                        const std::function<bool(const Mapping&)>& wanted,
                         const std::function<bool(const Module&)>& keep) {
   std::map<FileId, FileMappings> by_file;
   for (const Mapping& mapping : mappings) {
@@ -105,7 +105,7 @@ ModuleList list_modules(const Target& target, const std::vector<Mapping>& mappin
   ModuleList list;
   for (const auto& [file, mapped] : by_file) {
     bool executable = std::ranges::any_of(mapped, [](const Mapping* m) { return m->executable; });
-    if (!executable || !wanted(file)) continue;
+    if (!executable || !wanted(*mapped.front())) continue;
     const std::string& path = mapped.front()->path;
     auto fd = target.open_file(*mapped.front());
     if (!fd) {

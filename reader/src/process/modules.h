@@ -37,12 +37,12 @@ struct ModuleList {
   bool loading = false;  // the loader has not mapped all of some module yet
 };
 
-// Opens every executable mapped file for which `wanted` says so (once for each file), one after the
-// other. Its image stays open if `keep` says so of one of its modules: a process may map more files
+// Opens every executable mapped file for which `wanted` says so (once for each file, of its first
+// mapping), one after the other. Its image stays open if `keep` says so of one of its modules: a process may map more files
 // than we may open.
 ModuleList list_modules(
     const Target& target, const std::vector<Mapping>& mappings,
-    const std::function<bool(const FileId&)>& wanted,
+    const std::function<bool(const Mapping&)>& wanted,
     const std::function<bool(const Module&)>& keep = [](const Module&) { return true; });
 
 // `program_headers`: Target::program_headers_address(), which the kernel told the process.

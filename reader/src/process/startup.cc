@@ -181,7 +181,7 @@ std::vector<Entry> list_entries(const ModuleList& list, const Target& target) {
 std::optional<std::set<FileId>> files_loaded_later(const Target& target) {
   auto mappings = target.mappings();
   if (!mappings) return std::nullopt;
-  const ModuleList list = list_modules(target, *mappings, [](const FileId&) { return true; });
+  const ModuleList list = list_modules(target, *mappings, [](const Mapping&) { return true; });
   std::vector<Entry> entries = list_entries(list, target);
   if (entries.empty()) return std::nullopt;
   StartupSearch search(std::move(entries));

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "sources/label_source.h"
+
 namespace labelscope {
 namespace {
 
@@ -62,9 +64,8 @@ bool SampledProcess::adopt_program() {
 }
 
 Tid SampledProcess::number_inside(Tid tid) const {
-  const bool wanted = std::ranges::any_of(
-      recipes_, [](const ls_tls_recipe& recipe) { return recipe.source == LS_SOURCE_GO; });
-  return wanted ? process_->number_inside(tid) : Tid{};
+  return any_of(recipes_, &LabelSource::About::needs_number_inside) ? process_->number_inside(tid)
+                                                                    : Tid{};
 }
 
 bool SampledProcess::exists() const {

@@ -64,7 +64,6 @@ Status LabelSource::find(const ElfImage& image, bool everything, FileInspection&
     symbol->dynamic = *found;
     any |= is_exported(*symbol);
   }
-  if (Status more = find_more(image, file); !more) return more;
   if (!everything && !any && !reads_symtab(file)) return {};
   for (auto [name, symbol] : wanted) {
     if (!everything && is_exported(*symbol)) continue;
@@ -80,7 +79,7 @@ const std::optional<ElfSymbol>& best_of(const InspectedSymbol& symbol) {
 }
 
 bool LabelSource::declares(const FileInspection& file) const {
-  return is_exported(file.version) || is_exported(file.variable) || file.async_local_storage ||
+  return is_exported(file.version) || is_exported(file.variable) ||
          (reads_symtab(file) && (file.version.symtab || file.variable.symtab));
 }
 

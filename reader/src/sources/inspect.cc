@@ -8,8 +8,8 @@
 
 #include "elf/elf_image.h"
 #include "elf/foreign_file.h"
-#include "sources/custom_labels/custom_labels.h"
 #include "sources/file_facts.h"
+#include "sources/label_source.h"
 
 namespace labelscope {
 namespace {
@@ -39,6 +39,25 @@ Result<FileInspection> inspect_by(const LabelSource& source, const ElfImage& ima
   }
   source.judge(name, file);
   return file;
+}
+
+// Of a file for another platform nothing is known but that it defines a source's symbols.
+std::optional<FileInspection> inspect_foreign(const UniqueFd& file, std::string_view name,
+                                              const std::string& platform) {
+  for (const LabelSource* source : label_sources()) {
+    std::vector<std::string_view> symbols;
+    for (const char* symbol : {source->about.version_symbol, source->about.variable_symbol}) {
+      if (symbol != nullptr) symbols.emplace_back(symbol);
+    }
+    if (!defines_any(file, symbols)) continue;
+    FileInspection seen;
+    seen.source = source->about.number;
+    seen.foreign_platform = platform;
+    seen.variable.dynamic.emplace().defined = true;
+    source->judge(name, seen);
+    return seen;
+  }
+  return std::nullopt;
 }
 
 // How far a file comes as a publisher: nothing, an attempt, one that can be read.
@@ -88,12 +107,10 @@ Result<FileInspection> inspect_file(UniqueFd file, std::string_view name) {
   auto image = ElfImage::open(std::move(file));
   auto platform = foreign_platform(again);
   if (!image) {
-    const bool foreign = image.error().code == ErrorCode::kUnsupported && platform;
-    if (!foreign || !foreign_publisher(again)) return std::move(image).error();
-    FileInspection seen;
-    seen.foreign_platform = *std::move(platform);
-    judge_foreign(seen);
-    return seen;
+    if (image.error().code == ErrorCode::kUnsupported && platform) {
+      if (auto foreign = inspect_foreign(again, name, *platform)) return *std::move(foreign);
+    }
+    return std::move(image).error();
   }
   if (has_only_debug_information(again)) return only_debug_information();
   return inspect_image(*image, name, platform.value_or(std::string()));

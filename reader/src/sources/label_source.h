@@ -19,11 +19,13 @@
 //   torn states    |  none             told as such     none           none             not told
 //   rules          |  LS001 to LS050   LS101 to LS150   LS201 to 250   none             none
 //
-// elastic_context is as otel_context, without attributes. node_context is as otel_context, but 32 bytes from which a walk through objects of JavaScript leads
-// to the record; how, the process facts may say.
+// elastic_context is as otel_context, without attributes. node_context is as otel_context, but 32
+// bytes from which a walk through objects of JavaScript leads to the record; how, the process facts
+// may say.
 //
 // A new source: its number in tls_recipe.h, its folder here (its rules are there, too) with an
 // entry in sources.cc, and its walk in bpf/include/labelscope/bpf/ with a line in sources.bpf.h.
+// What others ask about it is in its About: nothing else names a source.
 // Sources that need more of a thread than the address of a variable (registers, names that the
 // process publishes) find it in ThreadView: each source takes from it what it needs. What a
 // walk needs to know of the process (offsets, types) are the parameters of its recipe. One module
@@ -72,6 +74,8 @@ struct RawReading {
   std::vector<std::byte> bytes;  // empty unless outcome is LS_LABELLED
 };
 
+struct ThreadLocalNames;
+
 // What is known of a publisher whose variable is to be reached.
 struct Reachable {
   const Module& module;
@@ -119,9 +123,16 @@ class LabelSource {
     // both are if `sign` makes one instead: what that is, for people.
     const char* version_symbol = nullptr;
     const char* variable_symbol = nullptr;
-    std::span<const Rule> rules;  // by code
+    std::span<const Rule> rules = {};  // by code
     std::string_view sign = {};
     const UpdateRule* updates = nullptr;  // null: nobody judges how its labels change
+    bool usual = false;                   // what messages mean that name no source
+    bool needs_facts = false;             // its labels need process facts (process_facts.h)
+    bool facts_adapt_walk = false;        // and so does its walk: see adapt()
+    bool needs_number_inside = false;     // its walk needs ThreadState::tid, of the process's own
+    // A file that declares labels which nobody can read is a publisher without a recipe, so that
+    // its threads are unreadable; otherwise it is a refusal.
+    bool publishes_anyway = false;
   };
   const About about;
 
@@ -138,14 +149,19 @@ class LabelSource {
   virtual Status find(const ElfImage& image, bool everything, FileInspection& file) const;
   // Whether planning has anything to do with such a file: it declares labels, well or not.
   virtual bool declares(const FileInspection& file) const;
-  // Looks for more in a file than the two symbols (file_facts.h).
-  virtual Status find_more(const ElfImage&, FileInspection&) const { return {}; }
   // Looks closer at a file that declares labels, and may take its time. Afterwards it may be none.
   virtual Status study(const ElfImage&, FileInspection&) const { return {}; }
   // Judges what is known of a file: fills in rules, findings and verdict. A version is that of the
   // process's memory where there is a process. No reader can use a file with a finding of
   // Harm::kUnreadable; with kVersionUnreadable it may be a publisher.
   virtual void judge(std::string_view path, FileInspection& file) const = 0;
+  // What the user calls it, where the user has named it (variable/named_variable.h), and why there is
+  // nothing to read if no module has it. `there`: the thread-local variables that there are.
+  virtual std::string_view named() const { return {}; }
+  virtual Finding missing(std::span<const ThreadLocalNames* const> /*there*/) const { return {}; }
+  // The rule that a library with this name must be loaded when the program starts; kNone: there is
+  // no such rule.
+  virtual RuleId loading_rule(std::string_view /*path*/) const { return RuleId::kNone; }
   // How each thread's variable is reached, with the parameters of the walk.
   virtual AccessPlan reach(const Reachable& publisher) const;
   // What the process says of itself (may be null) changes the walk.
@@ -174,10 +190,13 @@ class LabelSource {
   bool sends_words() const { return (LS_WORD_SOURCES & 1U << about.number) != 0; }
 };
 
-// Those whose symbols make a publisher, by their numbers in enum ls_source.
+// Those by which a file can be a publisher of itself: all but the variables that users name.
 std::span<const LabelSource* const> label_sources();
 // Of the source with a recipe's number; null if there is none.
 const LabelSource* find_source(unsigned number);
+// Whether one of the recipes is for a source of which `flag` is true: any_of(recipes,
+// &LabelSource::About::needs_facts).
+bool any_of(std::span<const ls_tls_recipe> recipes, bool LabelSource::About::*flag);
 // What observe() does, with `read(source, view)` for what a variable holds.
 template <class Read>
 Observation observe_by(std::span<const ls_tls_recipe> recipes, const ThreadState& thread,

@@ -1,6 +1,8 @@
 // The list of label sources, and observing a thread with all of them.
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <vector>
 
 #include "base/text.h"
 #include "findings/check_rule.h"
@@ -34,14 +36,26 @@ std::span<const LabelSource* const> all_sources() {
 
 }  // namespace
 
-// The last one has no symbols of its own.
 std::span<const LabelSource* const> label_sources() {
-  static_assert(LS_SOURCE_VARIABLE == LS_SOURCE_COUNT - 1);
-  return all_sources().first(LS_SOURCE_VARIABLE);
+  static const std::vector<const LabelSource*> found_in_files = [] {
+    std::vector<const LabelSource*> some;
+    std::ranges::copy_if(all_sources(), std::back_inserter(some), [](const LabelSource* source) {
+      return source->about.variable_symbol != nullptr || !source->about.sign.empty();
+    });
+    return some;
+  }();
+  return found_in_files;
 }
 
 const LabelSource* find_source(unsigned number) {
   return number < LS_SOURCE_COUNT ? all_sources()[number] : nullptr;
+}
+
+bool any_of(std::span<const ls_tls_recipe> recipes, bool LabelSource::About::*flag) {
+  return std::ranges::any_of(recipes, [&](const ls_tls_recipe& recipe) {
+    const LabelSource* source = find_source(recipe.source);
+    return source != nullptr && source->about.*flag;
+  });
 }
 
 unsigned precedence(unsigned source) {

@@ -21,6 +21,8 @@ constexpr UpdateRule kUpdates{
     .hides = false,
     .together = {}};
 
+constexpr std::string_view kNodeAddon = "customlabels.node";
+
 // 0 if it cannot be read.
 Address pointer_at(const MemorySource& memory, Address address) {
   const auto value = read_value<Address>(memory, address);
@@ -37,24 +39,34 @@ bool CustomLabels::is_publisher_name(std::string_view path) const {
   constexpr std::string_view kSuffix = ".so";
   if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
   const std::string_view name = base_name(path);
-  if (name.ends_with("customlabels.node")) return true;
+  if (name.ends_with(kNodeAddon)) return true;
   const std::size_t at = name.find(kLibrary);
   return at != std::string_view::npos && name.substr(at + kLibrary.size()).ends_with(kSuffix);
 }
 
-CustomLabels::CustomLabels()
-    : LabelSource({LS_SOURCE_CUSTOM_LABELS,
-                   "ABI v1",
-                   CUSTOM_LABELS_VERSION_SYMBOL,
-                   CUSTOM_LABELS_CURRENT_SET_SYMBOL,
-                   abi_v1::rules(),
-                   {},
-                   &kUpdates}) {}
+// Node.js loads addons only by dlopen(), and the ABI allows this one.
+RuleId CustomLabels::loading_rule(std::string_view path) const {
+  return path.ends_with(kNodeAddon) ? RuleId::kNone : abi_v1::kLoadedAtStartup;
+}
 
-Status CustomLabels::find_more(const ElfImage& image, FileInspection& file) const {
+CustomLabels::CustomLabels()
+    : LabelSource({.number = LS_SOURCE_CUSTOM_LABELS,
+                   .name = "ABI v1",
+                   .version_symbol = CUSTOM_LABELS_VERSION_SYMBOL,
+                   .variable_symbol = CUSTOM_LABELS_CURRENT_SET_SYMBOL,
+                   .rules = abi_v1::rules(),
+                   .updates = &kUpdates,
+                   .usual = true}) {}
+
+bool CustomLabels::declares(const FileInspection& file) const {
+  return LabelSource::declares(file) || file.own != nullptr;
+}
+
+Status CustomLabels::find(const ElfImage& image, bool everything, FileInspection& file) const {
+  if (Status symbols = LabelSource::find(image, everything, file); !symbols) return symbols;
   auto found = image.find_dynamic_symbol(kNodeLabelsSymbol);
   if (!found) return std::move(found).error();
-  file.async_local_storage = *found && (*found)->defined;
+  if (*found && (*found)->defined) file.own = std::make_shared<AsyncLabels>();
   return {};
 }
 

@@ -9,8 +9,10 @@ class CustomLabels final : public LabelSource {
  public:
   CustomLabels();
   bool is_publisher_name(std::string_view path) const override;
-  Status find_more(const ElfImage& image, FileInspection& file) const override;
+  Status find(const ElfImage& image, bool everything, FileInspection& file) const override;
+  bool declares(const FileInspection& file) const override;
   void judge(std::string_view path, FileInspection& file) const override;
+  RuleId loading_rule(std::string_view path) const override;
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
   SetCheck check(const ThreadView& thread) const override {
@@ -19,11 +21,10 @@ class CustomLabels final : public LabelSource {
   std::vector<Address> telling_words(const MemorySource& memory, Address variable) const override;
 };
 
+// Of a file that keeps labels of asynchronous work elsewhere, too: in node's AsyncLocalStorage.
+struct AsyncLabels final : OwnFacts {};
+
 // The addon of Polar Signals for node exports it in all of its versions.
 inline constexpr const char* kNodeLabelsSymbol = "custom_labels_als_identity_hash";
-
-// For a file that declares labels and is for another platform than ABI v1 knows: the one rule that
-// counts.
-void judge_foreign(FileInspection& file);
 
 }  // namespace labelscope

@@ -49,10 +49,13 @@ class FileJudge {
 
  private:
   void judge(const std::string& name) {
-    if (file_.async_local_storage) judge_async_storage();
+    if (file_.own != nullptr) judge_async_storage();
     if (!version_ && !variable_) return;
-    if (!file_.foreign_platform.empty()) return judge_foreign(file_);
-    file_.rules.push_back(abi_v1::kPlatform);
+    if (!expect(abi_v1::kPlatform, file_.foreign_platform.empty(),
+                "it is for " + file_.foreign_platform + " and defines the ABI's symbols",
+                "leave the two symbols out of builds for this platform")) {
+      return;
+    }
     if (!file_.executable) judge_name(name);
     judge_exports();
     if (version_) judge_version(*version_);
@@ -232,14 +235,6 @@ void FileJudge::judge_library_access() {
 }
 
 }  // namespace
-
-void judge_foreign(FileInspection& file) {
-  file.rules = {abi_v1::kPlatform};
-  file.findings = {{FindingCode::kRule,
-                    "it is for " + file.foreign_platform + " and defines the ABI's symbols",
-                    "leave the two symbols out of builds for this platform", abi_v1::kPlatform}};
-  file.verdict = Verdict::kBroken;
-}
 
 void CustomLabels::judge(std::string_view path, FileInspection& file) const {
   FileJudge(path, file);

@@ -60,7 +60,7 @@ ls_outcome outcome_of(const Walk& seen) {
 }  // namespace
 
 ElasticContext::ElasticContext()
-    : LabelSource({LS_SOURCE_ELASTIC, kSymbol, nullptr, kSymbol, {}}) {}
+    : LabelSource({.number = LS_SOURCE_ELASTIC, .name = kSymbol, .variable_symbol = kSymbol}) {}
 
 // Its description asks for this name; every other one that exports the variable is read, too.
 bool ElasticContext::is_publisher_name(std::string_view path) const {

@@ -11,6 +11,11 @@ namespace {
 
 using Slot = GoRuntime::Slot;
 
+// Null: there is none.
+const GoRuntime* runtime_of(const FileInspection& file) {
+  return static_cast<const GoRuntime*>(file.own.get());
+}
+
 std::string shown_version(const GoRuntime& go) {
   return go.version.empty() ? "of unknown version" : go.version;
 }
@@ -57,7 +62,7 @@ AccessPlan reach_by_got(const Reachable& publisher, Address slot) {
   const Target& target = publisher.target;
   auto offset = read_value<std::int64_t>(target.memory(), slot);
   if (publisher.trace != nullptr) {
-    SlotTrace trace{{TlsRelocationKind::kTpOff, publisher.file.go->got, 0, false},
+    SlotTrace trace{{TlsRelocationKind::kTpOff, runtime_of(publisher.file)->got, 0, false},
                     slot,
                     {},
                     {},
@@ -83,30 +88,38 @@ AccessPlan reach_by_got(const Reachable& publisher, Address slot) {
 }  // namespace
 
 GoLabels::GoLabels()
-    : LabelSource({LS_SOURCE_GO, "runtime/pprof", nullptr, nullptr, {}, "a runtime of Go"}) {}
+    : LabelSource({.number = LS_SOURCE_GO,
+                   .name = "runtime/pprof",
+                   .sign = "a runtime of Go",
+                   .needs_number_inside = true,
+                   .publishes_anyway = true}) {}
 
 Status GoLabels::find(const ElfImage& image, bool, FileInspection& file) const {
   auto go = find_go_runtime(image);
   if (!go) return std::move(go).error();
-  file.go = *std::move(go);
+  if (*go) file.own = std::make_shared<GoRuntime>(**go);
   return {};
 }
 
 bool GoLabels::declares(const FileInspection& file) const {
-  return file.go && file.go->slot != Slot::kNone;
+  const GoRuntime* go = runtime_of(file);
+  return go != nullptr && go->slot != Slot::kNone;
 }
 
 Status GoLabels::study(const ElfImage& image, FileInspection& file) const {
-  Status searched = find_go_slot(image, *file.go);
+  auto go = std::make_shared<GoRuntime>(*runtime_of(file));
+  Status searched = find_go_slot(image, *go);
   // A program is no plugin.
-  if (file.executable && file.go->slot == Slot::kNone) file.go->slot = Slot::kUnknown;
+  if (file.executable && go->slot == Slot::kNone) go->slot = Slot::kUnknown;
+  file.own = std::move(go);
   return searched;
 }
 
 void GoLabels::judge(std::string_view, FileInspection& file) const {
   if (!declares(file)) return;
-  if (!go_layout(file.go->minor)) file.findings.push_back(unknown_version(*file.go));
-  if (file.go->slot == Slot::kUnknown) {
+  const GoRuntime& go = *runtime_of(file);
+  if (!go_layout(go.minor)) file.findings.push_back(unknown_version(go));
+  if (go.slot == Slot::kUnknown) {
     file.findings.push_back({FindingCode::kGoSlot,
                              "where its runtime keeps the goroutine that runs was not found in its "
                              "code",
@@ -114,12 +127,12 @@ void GoLabels::judge(std::string_view, FileInspection& file) const {
   }
   conclude(file);
   if (file.findings.empty()) file.verdict = Verdict::kCompliant;
-  if (file.go->slot == Slot::kOffset) file.access.push_back(FileAccess::kLocalExec);
-  if (file.go->slot == Slot::kGot) file.access.push_back(FileAccess::kInitialExec);
+  if (go.slot == Slot::kOffset) file.access.push_back(FileAccess::kLocalExec);
+  if (go.slot == Slot::kGot) file.access.push_back(FileAccess::kInitialExec);
 }
 
 AccessPlan GoLabels::reach(const Reachable& publisher) const {
-  const GoRuntime& go = *publisher.file.go;
+  const GoRuntime& go = *runtime_of(publisher.file);
   const Address bias = publisher.module.load_bias;
   const auto layout = go_layout(go.minor);
   AccessPlan plan;
@@ -138,10 +151,11 @@ AccessPlan GoLabels::reach(const Reachable& publisher) const {
 }
 
 std::vector<SourceFact> GoLabels::facts(const FileInspection& file) const {
-  if (!file.go) return {};
-  const auto layout = go_layout(file.go->minor);
-  std::vector<SourceFact> facts{{"runtime", "Go " + shown_version(*file.go)},
-                                {"goroutine", "in " + slot_text(*file.go)}};
+  const GoRuntime* go = runtime_of(file);
+  if (go == nullptr) return {};
+  const auto layout = go_layout(go->minor);
+  std::vector<SourceFact> facts{{"runtime", "Go " + shown_version(*go)},
+                                {"goroutine", "in " + slot_text(*go)}};
   if (layout) facts.push_back({"labels", layout->least_mark != 0 ? "a map" : "a slice"});
   return facts;
 }

@@ -14,6 +14,9 @@
 // another one g may be anywhere, and -8 is somebody else's variable.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "elf/elf_image.h"
@@ -21,6 +24,25 @@
 #include "labelscope/result.h"
 
 namespace labelscope {
+
+// A Go runtime: every Go program has one, and so has a C library that is made of Go.
+struct GoRuntime : OwnFacts {
+  std::string version;  // as the file says it ("go1.19.8"), bytes; empty: it does not say
+  unsigned minor = 0;   // 19 of Go 1.19; 0: not known
+  // Where a thread's code has the goroutine that it runs.
+  enum class Slot {
+    kUnknown,   // not found
+    kNone,      // a plugin: it runs in the runtime of its program
+    kOffset,    // in TLS, `offset` bytes from the thread pointer
+    kGot,       // in TLS; the loader writes the offset to link-time address `got`
+    kRegister,  // in x28 alone
+  };
+  Slot slot = Slot::kUnknown;
+  std::int64_t offset = 0;
+  std::uint64_t got = 0;
+  std::uint64_t text = 0;  // link-time address and size of the segment with the runtime's code
+  std::uint64_t text_size = 0;
+};
 
 // Whether the file has a runtime of Go, and of which version; quick. Bytes of the file are hostile:
 // the version is cut to a bounded length.

@@ -205,7 +205,12 @@ std::optional<std::uint64_t> offset_of(const ProcessFacts* facts, std::string_vi
 
 }  // namespace
 
-NodeContext::NodeContext() : LabelSource({LS_SOURCE_NODE, kSymbol, nullptr, kSymbol, {}}) {}
+NodeContext::NodeContext()
+    : LabelSource({.number = LS_SOURCE_NODE,
+                   .name = kSymbol,
+                   .variable_symbol = kSymbol,
+                   .needs_facts = true,
+                   .facts_adapt_walk = true}) {}
 
 bool NodeContext::is_publisher_name(std::string_view) const { return false; }
 

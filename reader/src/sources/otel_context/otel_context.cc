@@ -66,8 +66,12 @@ void judge_access(FileInspection& file) {
 }  // namespace
 
 OtelContext::OtelContext()
-    : LabelSource(
-          {LS_SOURCE_OTEL_CONTEXT, kSymbol, nullptr, kSymbol, otel::rules(), {}, &kUpdates}) {}
+    : LabelSource({.number = LS_SOURCE_OTEL_CONTEXT,
+                   .name = kSymbol,
+                   .variable_symbol = kSymbol,
+                   .rules = otel::rules(),
+                   .updates = &kUpdates,
+                   .needs_facts = true}) {}
 
 // Its writers have many names, and all export it.
 bool OtelContext::is_publisher_name(std::string_view) const { return false; }

@@ -78,13 +78,11 @@ constexpr UpdateRule kUpdates{.torn = context_v1::kTornUpdate,
 }  // namespace
 
 ThreadContext::ThreadContext()
-    : LabelSource({LS_SOURCE_THREAD_CONTEXT,
-                   THREAD_CONTEXT_SYMBOL,
-                   nullptr,
-                   THREAD_CONTEXT_SYMBOL,
-                   context_v1::rules(),
-                   {},
-                   &kUpdates}) {}
+    : LabelSource({.number = LS_SOURCE_THREAD_CONTEXT,
+                   .name = THREAD_CONTEXT_SYMBOL,
+                   .variable_symbol = THREAD_CONTEXT_SYMBOL,
+                   .rules = context_v1::rules(),
+                   .updates = &kUpdates}) {}
 
 bool ThreadContext::is_publisher_name(std::string_view path) const {
   return base_name(path).starts_with("libthreadcontext.so");

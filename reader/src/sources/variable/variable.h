@@ -6,15 +6,20 @@
 
 namespace labelscope {
 
-class Variable final : public LabelSource {
+// Reads all of them. Which file has one is known by named_variable.h.
+class Variable : public LabelSource {
  public:
-  Variable() : LabelSource({LS_SOURCE_VARIABLE, "variable", nullptr, nullptr, {}}) {}
+  Variable() : LabelSource({.number = LS_SOURCE_VARIABLE, .name = "variable"}) {}
   bool is_publisher_name(std::string_view) const override { return false; }
+  bool declares(const FileInspection&) const override { return false; }
   void judge(std::string_view, FileInspection&) const override {}
   ReadingStory explain(const ThreadView& thread) const override;
   RawReading take(const ThreadView& thread) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
                      const ProcessFacts* facts) const override;
+
+ protected:
+  explicit Variable(const About& one) : LabelSource(one) {}
 };
 
 }  // namespace labelscope

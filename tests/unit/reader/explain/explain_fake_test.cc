@@ -66,6 +66,16 @@ void load_dtv_slot(FakeTarget& target) {
 
 }  // namespace
 
+TEST_CASE("explain_fake: symbols in .symtab alone are told of, and make no publisher") {
+  FakeTarget target;
+  target.load("/usr/lib/libhidden.so", read_file(fixture_path("exe_symtab_only")), 0x560000000000);
+  const Planned planned = plan_traced(target);
+  CHECK(planned.plan.publishers.empty());
+  CHECK(planned.plan.refusals.empty());
+  REQUIRE(planned.trace.modules.size() == 1);
+  CHECK(planned.trace.modules[0].refused);
+}
+
 TEST_CASE("explain_fake: a slot that is not filled is told with its words") {
   FakeTarget target;
   target.load(kLibrary, elf_from_yaml("one_slot"), kBias);

@@ -48,7 +48,7 @@ class Process {
     if (libc.empty() || loader.empty()) skip_test("this test does not run with glibc");
     target_.load("/libc.so.6", libc, kLibc);
     target_.load("/ld.so", loader, kLoader);
-    modules_ = list_modules(target_, *target_.mappings(), [](const FileId&) { return true; });
+    modules_ = list_modules(target_, *target_.mappings(), [](const Mapping&) { return true; });
     if (described("_thread_db_dtv_dtv", 0) == 0) skip_test("this glibc describes no lists");
     const auto global = symbol("_rtld_global");
     target_.fake_memory().put(global + offset("rtld_global__dl_tls_dtv_slotinfo_list"), kFirstList);

@@ -225,6 +225,24 @@ TEST_CASE("check file: another platform's file breaks the first rule if it publi
   CHECK(foreign.error().code == ErrorCode::kUnsupported);
 }
 
+TEST_CASE("check file: another platform's file is known by the symbols of every source") {
+  std::string bytes = elf_from_yaml("one_slot");
+  const auto rename = [&](const std::string& from, std::string to) {
+    to.resize(from.size());
+    for (std::size_t at = 0; (at = bytes.find(from, at)) != std::string::npos;) {
+      bytes.replace(at, from.size(), to);
+    }
+  };
+  rename("custom_labels_abi_version", "other");
+  rename("custom_labels_current_set", "otel_thread_ctx_v1");
+  const FileInspection check = check_bytes(
+      patched(bytes, offsetof(Elf64_Ehdr, e_machine), static_cast<std::uint16_t>(EM_RISCV)));
+  CHECK(check.source == LS_SOURCE_OTEL_CONTEXT);
+  CHECK(check.verdict == Verdict::kBroken);
+  REQUIRE(check.findings.size() == 1);
+  CHECK(check.findings[0].text.find("riscv") != std::string::npos);
+}
+
 TEST_CASE("check file: what the loader copies from a library is the library's") {
   const std::size_t section = offsetof(Elf64_Sym, st_shndx);
   auto reader_of_version = [&](const char* machine, const char* relocation, const char* place) {

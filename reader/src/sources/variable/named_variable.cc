@@ -1,5 +1,5 @@
 // Finding what the user has named, and names that are like it.
-#include "plan/named_variables.h"
+#include "sources/variable/named_variable.h"
 
 #include <elf.h>
 
@@ -8,6 +8,8 @@
 
 #include "base/edit_distance.h"
 #include "base/text.h"
+#include "elf/elf_image.h"
+#include "sources/file_facts.h"
 
 namespace labelscope {
 namespace {
@@ -40,8 +42,8 @@ Result<std::vector<ElfSymbol>> find_symbols(const ElfImage& image, const std::st
 }
 
 // What is read in the block itself must lie in it.
-bool lies_in_block(const ElfImage& image, const ElfSymbol& symbol, const ls_variable& walk) {
-  const std::uint64_t block = image.tls() ? image.tls()->memory_size : 0;
+bool lies_in_block(const FileInspection& file, const ElfSymbol& symbol, const ls_variable& walk) {
+  const std::uint64_t block = file.tls ? file.tls->memory_size : 0;
   const std::uint64_t size = walk.hops == 0 ? walk.size : sizeof(Address);
   const std::uint64_t offset = static_cast<std::uint32_t>(walk.offset[0]);
   return symbol.value <= block && offset <= block - symbol.value &&
@@ -63,36 +65,60 @@ struct Candidate {
 
 }  // namespace
 
-Result<std::vector<NamedVariable>> find_variables(std::span<const VariableSpec> specs,
-                                                  const Module& module) {
-  std::vector<NamedVariable> found;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const VariableSpec& spec = specs[i];
-    if (!is_meant(spec, module.path)) continue;
-    auto symbols = find_symbols(*module.image, spec.symbol);
-    if (!symbols) return std::move(symbols).error();
-    if (symbols->empty()) continue;
-    NamedVariable one{i, symbols->front(), {}};
-    if (symbols->size() > 1) {
-      one.refused = {FindingCode::kSeveralVariables,
-                     "there are " + std::to_string(symbols->size()) +
-                         " thread-local variables named " + spec.symbol + " in " + module.path +
-                         ", static ones of several source files",
-                     "give the one that is meant a name of its own"};
-    } else if (one.symbol.type != STT_TLS) {
-      one.refused = {FindingCode::kNotThreadLocal, spec.symbol + " is not thread-local",
-                     "name a variable that each thread has of its own"};
-    } else if (!lies_in_block(*module.image, one.symbol, spec.walk)) {
-      one.refused = {
-          FindingCode::kOutsideBlock,
-          spec.text + " lies outside of the module's TLS block, which has " +
-              std::to_string(module.image->tls() ? module.image->tls()->memory_size : 0) +
-              " bytes; the variable is at " + hex(one.symbol.value),
-          "compare offset and type with the program"};
-    }
-    found.push_back(std::move(one));
+NamedVariable::NamedVariable(const VariableSpec& spec, std::size_t index)
+    : Variable({.number = LS_SOURCE_VARIABLE,
+                .name = spec.text,
+                .variable_symbol = spec.symbol.c_str()}),
+      spec_(spec),
+      index_(index) {}
+
+bool NamedVariable::is_publisher_name(std::string_view path) const { return is_meant(spec_, path); }
+
+Status NamedVariable::find(const ElfImage& image, bool, FileInspection& file) const {
+  if (!file.abi_name) return {};
+  auto symbols = find_symbols(image, spec_.symbol);
+  if (!symbols) return std::move(symbols).error();
+  if (symbols->empty()) return {};
+  const ElfSymbol& first = symbols->front();
+  (first.table == SymbolTable::kDynamic ? file.variable.dynamic : file.variable.symtab) = first;
+  file.variable.others = symbols->size() - 1;
+  return {};
+}
+
+bool NamedVariable::declares(const FileInspection& file) const {
+  return file.variable.dynamic || file.variable.symtab;
+}
+
+void NamedVariable::judge(std::string_view path, FileInspection& file) const {
+  const auto& symbol = best_of(file.variable);
+  if (!symbol) return;
+  const auto refuse = [&](FindingCode code, std::string why, const char* fix) {
+    file.findings.push_back({code, std::move(why), fix});
+  };
+  if (file.variable.others != 0) {
+    refuse(FindingCode::kSeveralVariables,
+           "there are " + std::to_string(file.variable.others + 1) +
+               " thread-local variables named " + spec_.symbol + " in " + std::string(path) +
+               ", static ones of several source files",
+           "give the one that is meant a name of its own");
+  } else if (symbol->type != STT_TLS) {
+    refuse(FindingCode::kNotThreadLocal, spec_.symbol + " is not thread-local",
+           "name a variable that each thread has of its own");
+  } else if (!lies_in_block(file, *symbol, spec_.walk)) {
+    refuse(FindingCode::kOutsideBlock,
+           spec_.text + " lies outside of the module's TLS block, which has " +
+               std::to_string(file.tls ? file.tls->memory_size : 0) +
+               " bytes; the variable is at " + hex(symbol->value),
+           "compare offset and type with the program");
   }
-  return found;
+}
+
+AccessPlan NamedVariable::reach(const Reachable& publisher) const {
+  AccessPlan plan = LabelSource::reach(publisher);
+  ls_variable walk = spec_.walk;
+  walk.index = static_cast<std::uint8_t>(index_);
+  std::memcpy(plan.recipe.parameters, &walk, sizeof walk);
+  return plan;
 }
 
 ThreadLocalNames thread_local_names(const Module& module, std::size_t most) {
@@ -102,15 +128,15 @@ ThreadLocalNames thread_local_names(const Module& module, std::size_t most) {
   return there;
 }
 
-Finding missing_variable(const VariableSpec& spec, std::span<const ThreadLocalNames* const> there) {
+Finding NamedVariable::missing(std::span<const ThreadLocalNames* const> there) const {
   std::vector<Candidate> all;
-  bool module_seen = spec.module.empty();
+  bool module_seen = spec_.module.empty();
   for (const ThreadLocalNames* file : there) {
-    module_seen |= is_meant(spec, file->path);
+    module_seen |= is_meant(spec_, file->path);
     for (const std::string& name : file->names) {
-      const bool contains = name.find(spec.symbol) != std::string::npos;
-      all.push_back({name == spec.symbol, contains,
-                     edit_distance(compared_part(spec.symbol), compared_part(name)),
+      const bool contains = name.find(spec_.symbol) != std::string::npos;
+      all.push_back({name == spec_.symbol, contains,
+                     edit_distance(compared_part(spec_.symbol), compared_part(name)),
                      name + " in " + file->path});
     }
   }
@@ -118,8 +144,8 @@ Finding missing_variable(const VariableSpec& spec, std::span<const ThreadLocalNa
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(told), all.end());
   Finding missing{FindingCode::kNoVariable, {}, {}};
   missing.text = (module_seen ? "no file that it has loaded has a thread-local variable "
-                              : "it has loaded no file " + spec.module + " for the variable ") +
-                 spec.symbol;
+                              : "it has loaded no file " + spec_.module + " for the variable ") +
+                 spec_.symbol;
   if (all.empty()) {
     missing.text += "; the symbol tables of its files name no thread-local variable at all";
     missing.fix = "look at a file that is not stripped";
@@ -133,12 +159,6 @@ Finding missing_variable(const VariableSpec& spec, std::span<const ThreadLocalNa
       "name one of these, as nm(1) shows it; a variable of a stripped file has no name, and the "
       "compiler leaves out a static one that nobody reads";
   return missing;
-}
-
-void set_parameters(const VariableSpec& spec, std::size_t index, ls_tls_recipe& recipe) {
-  ls_variable walk = spec.walk;
-  walk.index = static_cast<std::uint8_t>(index);
-  std::memcpy(recipe.parameters, &walk, sizeof walk);
 }
 
 }  // namespace labelscope

@@ -1,0 +1,46 @@
+// What planners know of files, so that a file that many processes have loaded is looked at once.
+//
+//   planner of a process  ---- owns ----> FileVerdict <---- knows ---- FileVerdicts, one for all
+//   planner of another    ---- owns --------^                          planners of a recording
+//
+// A verdict lives as long as some process has the file mapped: a file that is not mapped may be
+// written anew under the same inode. One that is mapped may be written in place all the same. So
+// whoever takes over a verdict from another process compares the file's times first.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "labelscope/mapping.h"
+#include "sources/variable/named_variable.h"
+
+namespace labelscope {
+
+struct FileVerdict {
+  // What it depends on: the file's bytes, its name in the process, and its role there.
+  std::optional<FileTimes> times;  // none: not known, so that no planner takes it over
+  std::string path;
+  bool main_executable = false;
+
+  bool may_publish = true;  // it has what makes a publisher, or could not be read
+  bool is_runtime = false;  // it belongs to the libc: a recipe may depend on it
+  // Asked only where the user has named variables: what else is there.
+  ThreadLocalNames thread_locals{};
+};
+
+class FileVerdicts {
+ public:
+  // Null: no planner has one.
+  std::shared_ptr<FileVerdict> find(const FileId& file) const;
+  // Replaces what was known of the file. Planners that own the former one keep it.
+  void put(const FileId& file, const std::shared_ptr<FileVerdict>& verdict);
+
+ private:
+  std::map<FileId, std::weak_ptr<FileVerdict>> all_;
+  std::size_t crowded_ = 1024;  // with so many entries it is time to drop those without an owner
+};
+
+}  // namespace labelscope

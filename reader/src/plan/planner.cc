@@ -1,0 +1,216 @@
+// Planner: looks at every module of a process once, keeps those that may publish labels, and lets
+// planning.h work out how each variable is reached.
+//
+//   mappings of the process
+//     |  without the files that are known to be no publisher: by this planner, or by another one
+//     |  that has seen the same file
+//     v
+//   list_modules(): opens each file once; Planning::find() says whether it is kept open
+//     v
+//   Planning::look_at() each module, when all of them are known
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "labelscope/plan.h"
+#include "plan/file_verdicts.h"
+#include "plan/planning.h"
+#include "process/modules.h"
+#include "recipe/libc_tls.h"
+#include "sources/label_source.h"
+
+namespace labelscope {
+namespace {
+
+// Twice so many files of a process are open at once: those that have one of the symbols, or whose
+// tables contradict themselves (LS_MAX_PUBLISHERS of them count); half of them may be others that a
+// trace looks at more closely.
+constexpr std::size_t kMostOpen = 64;
+
+// What the process says, and what the user calls its variables.
+std::shared_ptr<const ProcessFacts> with_keys(const std::vector<VariableSpec>& variables,
+                                              std::shared_ptr<const ProcessFacts> said) {
+  if (variables.empty()) return said;
+  auto facts = said ? std::make_shared<ProcessFacts>(*said) : std::make_shared<ProcessFacts>();
+  for (const VariableSpec& variable : variables) facts->variable_keys.push_back(variable.key);
+  return facts;
+}
+
+// The file that the kernel has started: none if that cannot be known.
+FileId main_file(const Target& target, const std::vector<Mapping>& mappings) {
+  const auto headers = target.program_headers_address();
+  const Mapping* mapping = headers ? find_mapping(mappings, *headers) : nullptr;
+  return mapping == nullptr ? FileId{} : mapping->file;
+}
+
+// Why a process cannot be planned at all.
+std::optional<Error> fatal(const ModuleList& list, std::size_t modules) {
+  for (const ModuleProblem& problem : list.problems) {
+    // What could not be opened now may publish labels, and nobody has looked.
+    if (problem.error.code == ErrorCode::kTooManyFiles) return problem.error;
+    // Not a process without labels, but one that we may not look at.
+    if (modules == 0 && problem.error.code == ErrorCode::kPermission) return problem.error;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// The files of one planning: which are opened, and which of these stay open until all are known.
+class Planner::FileSearch {
+ public:
+  FileSearch(Planner& planner, const Target& target, const std::vector<Mapping>& mappings,
+             PlanTrace* trace, Planning& planning)
+      : planner_(planner),
+        target_(target),
+        main_file_(main_file(target, mappings)),
+        trace_(trace),
+        planning_(planning),
+        names_left_(kMostNames) {
+    for (const auto& [file, verdict] : planner.verdicts_) take_names(*verdict);
+  }
+
+  bool is_wanted(const Mapping& mapping) {
+    const FileVerdict* verdict = trace_ == nullptr ? known(mapping) : nullptr;
+    const bool none = verdict != nullptr && !verdict->may_publish;
+    known_to_be_none_ += none ? 1 : 0;
+    if (none) return false;
+    // Asked before the file is read, so that what is written meanwhile is another file.
+    const auto times = target_.file_times(mapping);
+    times_ = times ? std::optional(*times) : std::nullopt;
+    return true;
+  }
+
+  bool is_kept(const Module& module) {
+    note(module);
+    std::vector<Sighting> found = planning_.find(module);
+    // A trace looks closer at the others, too, as far as there is room.
+    const bool concerns =
+        std::ranges::any_of(found, [](const Sighting& one) { return one.declares || one.problem; });
+    if (!concerns && (trace_ == nullptr || open_ >= kMostOpen)) return false;
+    if (open_ >= kMostKept) {
+      unseen_.insert(module.file);
+      return false;
+    }
+    ++open_;
+    planning_.keep(module, std::move(found));
+    return true;
+  }
+
+  std::size_t known_to_be_none() const { return known_to_be_none_; }
+
+  void look_at(const Module& module) {
+    if (unseen_.contains(module.file)) {
+      planning_.refuse_unseen(module, kMostKept);
+    } else {
+      planner_.verdicts_.at(module.file)->may_publish = planning_.look_at(module);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMostKept = 2 * kMostOpen;
+
+  const FileVerdict* known(const Mapping& mapping) {
+    const auto own = planner_.verdicts_.find(mapping.file);
+    if (own != planner_.verdicts_.end()) return own->second.get();
+    // A file that may publish is opened in any case.
+    auto verdict = planner_.shared_->find(mapping.file);
+    if (!verdict || verdict->may_publish || verdict->path != mapping.path ||
+        verdict->main_executable != (mapping.file == main_file_)) {
+      return nullptr;
+    }
+    const auto times = target_.file_times(mapping);
+    if (!times || verdict->times != *times) return nullptr;
+    take_names(*verdict);
+    return planner_.verdicts_.emplace(mapping.file, std::move(verdict)).first->second.get();
+  }
+
+  // What is known of a file before it is searched.
+  void note(const Module& module) {
+    const auto own = planner_.verdicts_.find(module.file);
+    if (own != planner_.verdicts_.end() && times_ && own->second->times == times_) return;
+    auto verdict = std::make_shared<FileVerdict>();
+    verdict->times = times_;
+    verdict->path = module.path;
+    verdict->main_executable = module.file == main_file_;
+    verdict->is_runtime = LibcTls::concerns(*module.image);
+    if (!planner_.options_.variables.empty()) {
+      verdict->thread_locals = thread_local_names(module, names_left_);
+      take_names(*verdict);
+    }
+    planner_.verdicts_[module.file] = verdict;
+    planner_.shared_->put(module.file, verdict);
+  }
+
+  void take_names(const FileVerdict& verdict) {
+    names_left_ -= std::min(names_left_, verdict.thread_locals.names.size());
+  }
+
+  Planner& planner_;
+  const Target& target_;
+  FileId main_file_;
+  PlanTrace* trace_;
+  Planning& planning_;
+  std::size_t names_left_;          // of thread-local variables that may still be kept
+  std::optional<FileTimes> times_;  // of the file that is being opened
+  std::size_t known_to_be_none_ = 0;
+  std::size_t open_ = 0;
+  std::set<FileId> unseen_;
+};
+
+Planner::Planner(PlannerOptions options)
+    : options_(std::move(options)), shared_(std::make_shared<FileVerdicts>()) {}
+
+Planner Planner::for_another_process() const {
+  Planner other(options_);
+  other.shared_ = shared_;
+  return other;
+}
+
+// Once a file is no longer mapped, it may be overwritten and mapped again under the same inode. So
+// its verdict is forgotten.
+void Planner::forget_unmapped(const std::vector<Mapping>& mappings) {
+  std::set<FileId> mapped;
+  for (const Mapping& mapping : mappings) mapped.insert(mapping.file);
+  std::erase_if(verdicts_, [&](const auto& known) { return !mapped.contains(known.first); });
+}
+
+Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
+  auto mappings = target.mappings();
+  if (!mappings) return std::move(mappings).error();
+  forget_unmapped(*mappings);
+  Planning planning(target, options_, trace, [&] {
+    return list_modules(target, *mappings, [&](const Mapping& mapping) {
+      const auto verdict = verdicts_.find(mapping.file);
+      return verdict != verdicts_.end() && verdict->second->is_runtime;
+    });
+  });
+  FileSearch search(*this, target, *mappings, trace, planning);
+  const ModuleList list = list_modules(
+      target, *mappings, [&](const Mapping& mapping) { return search.is_wanted(mapping); },
+      [&](const Module& module) { return search.is_kept(module); });
+  const std::size_t modules = list.modules.size() + search.known_to_be_none();
+  if (auto error = fatal(list, modules)) return *std::move(error);
+  const auto other_kind = std::ranges::find_if(list.problems, [](const ModuleProblem& problem) {
+    return problem.error.code == ErrorCode::kUnsupported;
+  });
+  if (modules == 0 && other_kind != list.problems.end()) {
+    planning.refuse_process(*other_kind);
+  } else {
+    planning.refuse_files(list.problems);
+  }
+  for (const Module& module : list.modules) search.look_at(module);
+  std::vector<const ThreadLocalNames*> there;
+  for (const auto& [file, verdict] : verdicts_) there.push_back(&verdict->thread_locals);
+  ProcessPlan plan = planning.finish(there);
+  plan.modules = modules;
+  plan.plan_again |= list.loading;
+  plan.facts =
+      with_keys(options_.variables, read_process_facts(target, *mappings, plan.needs_facts()));
+  for (Publisher& publisher : plan.publishers) {
+    find_source(publisher.recipe.source)->adapt(plan.facts.get(), publisher.recipe);
+  }
+  return plan;
+}
+
+}  // namespace labelscope

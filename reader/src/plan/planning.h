@@ -1,0 +1,94 @@
+// What to do with one module: finds out which label sources it has something of, and makes a
+// publisher of each, or a refusal.
+//
+//   module, for each label source --- none of its symbols --> ignored
+//     |
+//     |  find(), once for a file: symbols (or another sign) are there. The source judges: kind,
+//     |  size, what is in memory
+//     +------- not a publisher after all -------------------> refusal, with a finding
+//     |
+//     |  LabelSource::reach(): which TLS recipe (mostly access.cc)
+//     v
+//   publisher with a recipe; or without one, for a reason: then "plan again" if the library is
+//   still being loaded, else its samples are unreadable
+//
+// Variables that the user has named are sources like the others here, each one of its own. Only what
+// becomes of those that no module has is different: they are missing.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "labelscope/plan.h"
+#include "process/modules.h"
+#include "recipe/libc_tls.h"
+#include "sources/label_source.h"
+#include "sources/variable/named_variable.h"
+
+namespace labelscope {
+
+// What one source has found in a file.
+struct Sighting {
+  std::size_t sought = 0;        // index of the source
+  FileInspection file;           // what it has found
+  std::optional<Error> problem;  // why nobody can know what is in it
+  bool declares = false;         // labels, well or not
+};
+
+class Planning {
+ public:
+  // `runtime`: lists the libc's files, which is slow. All references must outlive this object.
+  Planning(const Target& target, const PlannerOptions& options, PlanTrace* trace,
+           std::function<ModuleList()> runtime);
+
+  // What there is in the file of a module with an image. Empty: nothing to plan. With a trace, what
+  // each source has seen of it, be it nothing.
+  std::vector<Sighting> find(const Module& module) const;
+  // Keeps that for look_at(): for all copies of the file, while the module's image is there.
+  void keep(const Module& module, std::vector<Sighting> found);
+
+  // False: there is nothing of a publisher in the file, whoever has it loaded.
+  bool look_at(const Module& module);
+  void refuse_unseen(const Module& module, std::size_t most);
+  void refuse_files(const std::vector<ModuleProblem>& problems);
+  void refuse_process(const ModuleProblem& problem);
+  // When all modules were looked at. `there`: the thread-local variables of all files.
+  ProcessPlan finish(std::span<const ThreadLocalNames* const> there);
+
+ private:
+  struct Sought {
+    const LabelSource* source;
+    bool found = false;                // in some module
+    std::optional<Finding> refused{};  // why not, where only the name is there
+  };
+
+  bool is_main(const Module& module) const { return is_main_executable(module, program_headers_); }
+  const LibcTls& libc(Machine machine);
+  bool look_for(Sighting& sighting, const Module& module, ModuleTrace& seen);
+  void look_closer(const LabelSource& source, const Module& module, ModuleTrace& seen) const;
+  void judge(Sought& sought, const Module& module, ModuleTrace& seen);
+  void refuse_source(Sought& sought, ModuleTrace& seen, Finding finding);
+  void publish(const Module& module, ModuleTrace& seen, AccessPlan access);
+  void refuse(ModuleTrace& seen, Finding finding) {
+    plan_.refusals.push_back({seen.path, finding});
+    seen.refused = std::move(finding);
+  }
+
+  const Target& target_;
+  PlanTrace* trace_;
+  std::function<ModuleList()> runtime_;
+  std::optional<Address> program_headers_;
+  std::vector<std::unique_ptr<NamedVariable>> variables_;
+  std::vector<Sought> sought_;  // label sources, then variables
+  // By image, and whether it is the main executable: that decides where symbols are looked for.
+  std::map<std::pair<const ElfImage*, bool>, std::vector<Sighting>> kept_;
+  std::optional<LibcTls> libc_;
+  ProcessPlan plan_;
+};
+
+}  // namespace labelscope
