@@ -211,8 +211,8 @@ void Recording::announce_publishers() {
 // Those that no process has: at the beginning, where it can be told.
 void Recording::warn_of_missing_variables() const {
   for (std::size_t i = 0; i < options_.unpublished.variables.size(); ++i) {
-    const VariableSeen seen = look_for_variable(*recorder_, i);
-    if (seen.missing != nullptr && !seen.found) {
+    const VariableSeen& seen = recorder_->variable_seen(i);
+    if (seen.missing && !seen.found) {
       log::warning(escape_terminal(options_.unpublished.missing_text(*seen.missing)));
     }
   }

@@ -34,7 +34,7 @@ std::string describe_labels(const TrackedProcess& process) {
     const Publisher& publisher = plan.publishers[i];
     text += (i == 0 ? "labels from " : ", and from ") + escape_terminal(publisher.path);
     // How its variable is reached is for dump --explain.
-    if (publisher.recipe.source != LS_SOURCE_CUSTOM_LABELS) {
+    if (!goes_without_saying(publisher)) {
       text += " (" + escape_terminal(variable_name(publisher)) + ")";
     }
     for (const Finding& finding : publisher.findings) {
@@ -46,20 +46,6 @@ std::string describe_labels(const TrackedProcess& process) {
             escape_terminal(finding_clause(refusal.finding));
   }
   return text;
-}
-
-VariableSeen look_for_variable(const Recorder& recorder, std::size_t variable) {
-  VariableSeen seen;
-  for (const auto& [pid, process] : recorder.processes()) {
-    const ProcessPlan& plan = process->plan();
-    const auto one = std::ranges::find(plan.missing, variable, &MissingVariable::index);
-    if (one != plan.missing.end()) {
-      seen.missing = &*one;
-    } else {
-      seen.found |= plan.modules != 0;
-    }
-  }
-  return seen;
 }
 
 std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps) {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "cli/profile/profile.h"
-#include "cli/record/recorder.h"
 #include "cli/record/tracked_process.h"
 
 namespace labelscope::cli {
@@ -16,12 +15,5 @@ std::string describe_labels(const TrackedProcess& process);
 // A line for each problem among the numbers of a ledger (cli/format/common/ledger_text.h).
 // `bpf_helps`: --backend bpf was not used, and can be advised.
 std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps = false);
-
-// What the plans of processes say of a variable of --tls, by its number.
-struct VariableSeen {
-  bool found = false;                        // some process has it
-  const MissingVariable* missing = nullptr;  // of one that has not
-};
-VariableSeen look_for_variable(const Recorder& recorder, std::size_t variable);
 
 }  // namespace labelscope::cli

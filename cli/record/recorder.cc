@@ -14,7 +14,9 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
     : sampler_(std::move(sampler)),
       options_(options),
       process_labels_(options.process_labels),
-      builder_(options.timed_samples, options.period_ns, options.labels, options.kinds) {}
+      builder_(options.timed_samples, options.period_ns, options.labels, options.kinds),
+      planner_(PlannerOptions{.variables = options.variables}),
+      variables_seen_(options.variables.size()) {}
 
 Status Recorder::add(Pid pid) {
   auto process = track(pid);
@@ -34,6 +36,7 @@ Status Recorder::add(Pid pid) {
     static_cast<void>(sampler_->remove_process(pid));  // the first error is the one to tell
     return status;
   }
+  note_variables(process->plan());
   if (processes_.empty()) first_ = pid;
   processes_[pid] = std::move(process);
   return {};
@@ -87,7 +90,40 @@ Status Recorder::step(std::chrono::milliseconds timeout) {
     if (process->plan_due(now)) plan(*process);
     process->watch_facts(now);
   }
+  let_go(now);
   return {};
+}
+
+// Samples of a thread that ends come a moment after the end of its process.
+void Recorder::let_go(TrackedProcess::Clock::time_point now) {
+  if (now < next_let_go_) return;
+  next_let_go_ = now + TrackedProcess::kLatestEvent;
+  last_process_ = nullptr;
+  std::erase_if(processes_, [&](const auto& entry) {
+    const auto& [pid, process] = entry;
+    if (!process->is_over(now) || pid == first_ || is_example(*process)) return false;
+    gone_[pid] = {process->summary(), process->publishes_nothing()};
+    return true;
+  });
+}
+
+bool Recorder::is_example(const TrackedProcess& process) {
+  const bool publishes = process.publishes();
+  const bool refused = !process.plan().refusals.empty();
+  Pid& example = examples_[(publishes ? 1 : 0) + (refused ? 2 : 0)];
+  if (example == Pid{}) example = process.pid();
+  return example == process.pid();
+}
+
+void Recorder::note_variables(const ProcessPlan& plan) {
+  for (std::size_t i = 0; i < variables_seen_.size(); ++i) {
+    const auto missing = std::ranges::find(plan.missing, i, &MissingVariable::index);
+    if (missing == plan.missing.end()) {
+      variables_seen_[i].found |= plan.modules != 0;
+    } else if (!variables_seen_[i].missing) {
+      variables_seen_[i].missing = *missing;
+    }
+  }
 }
 
 Status Recorder::stop() {
@@ -132,6 +168,7 @@ void Recorder::plan(TrackedProcess& process) {
     }
     return;
   }
+  note_variables(process.plan());
   Status status = sampler_->set_process(process.pid(), process.recipes());
   if (status) return;
   if (status.error().code == ErrorCode::kVanished) {
@@ -147,7 +184,7 @@ void Recorder::plan(TrackedProcess& process) {
 }
 
 std::unique_ptr<TrackedProcess> Recorder::track(Pid pid) {
-  return std::make_unique<TrackedProcess>(pid, modules_, options_.variables);
+  return std::make_unique<TrackedProcess>(pid, modules_, planner_, options_.variables);
 }
 
 TrackedProcess* Recorder::find(Pid pid) {
@@ -159,8 +196,20 @@ TrackedProcess* Recorder::find(Pid pid) {
   return last_process_;
 }
 
+// A thread that ends works in the kernel for a while, and nothing else is sampled of its process: no
+// address and no label is left to be understood.
+TrackedProcess* Recorder::find_gone(Pid pid) {
+  const auto gone = gone_.find(pid);
+  if (gone == gone_.end()) return nullptr;
+  auto process = track(pid);
+  process->become(std::move(gone->second.process), gone->second.publishes_nothing);
+  gone_.erase(gone);
+  return (processes_[pid] = std::move(process)).get();
+}
+
 void Recorder::on_sample(const Sample& sample) {
   TrackedProcess* process = find(sample.pid);
+  if (process == nullptr) process = find_gone(sample.pid);
   if (process == nullptr) {
     // The record of its fork was lost. The BPF programs sample it all the same; plan it as a new
     // one.
@@ -186,6 +235,7 @@ void Recorder::on_fork(Pid parent, Pid child) {
   if (known == nullptr) process->on_mappings_lost();  // nothing else would have it planned
   last_process_ = nullptr;
   processes_[child] = std::move(process);
+  gone_.erase(child);
 }
 
 void Recorder::on_exec(Pid pid) {
@@ -223,13 +273,19 @@ void Recorder::on_mappings_lost() {
 
 std::uint64_t Recorder::dropped() const { return sampler_->counters().dropped; }
 
+bool Recorder::publishes_nothing(Pid pid) const {
+  const auto process = processes_.find(pid);
+  if (process != processes_.end()) return process->second->publishes_nothing();
+  const auto gone = gone_.find(pid);
+  return gone != gone_.end() && gone->second.publishes_nothing;
+}
+
 // Samples of a program that is not planned yet are unreadable, because there may be labels. If it
 // turns out later that nothing in it publishes, there were none: these samples become unlabelled.
 void Recorder::settle_unplanned(Profile& profile) const {
   for (SampleRow& row : profile.rows) {
     if (row.outcome != LS_UNREADABLE_NOT_RELOCATED) continue;
-    const auto process = processes_.find(profile.threads[row.thread].pid);
-    if (process == processes_.end() || !process->second->publishes_nothing()) continue;
+    if (!publishes_nothing(profile.threads[row.thread].pid)) continue;
     row.outcome = LS_UNLABELLED;
     profile.ledger.outcomes[LS_UNREADABLE_NOT_RELOCATED] -= row.count;
     profile.ledger.outcomes[LS_UNLABELLED] += row.count;
@@ -255,11 +311,9 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   ledger.counters[Counter::kMappingsForgotten] = modules_.forgotten();
   count_labels(builder_.label_changes(), ledger);
   settle_unplanned(profile);
-  for (const auto& [pid, process] : processes_) {
-    const ProcessFacts* facts = process->facts();
-    profile.processes.push_back({pid, process->comm(), process->publisher_paths(),
-                                 facts == nullptr ? Attributes() : facts->attributes});
-  }
+  for (auto& [pid, gone] : gone_) profile.processes.push_back(std::move(gone.process));
+  for (const auto& [pid, process] : processes_) profile.processes.push_back(process->summary());
+  std::ranges::sort(profile.processes, {}, &Process::pid);
   if (TrackedProcess* first = find(first_)) profile.program = first->program();
   profile.modules = modules_.take(files);
   profile.event = std::string(sampler_->event_name());

@@ -10,9 +10,11 @@
 // each of these, and reads the mappings of a process before they are gone.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +25,12 @@
 #include "sampling/sampler.h"
 
 namespace labelscope::cli {
+
+// What the plans of processes say of a variable of --tls.
+struct VariableSeen {
+  bool found = false;                        // some process had it
+  std::optional<MissingVariable> missing{};  // of one that has not
+};
 
 class Recorder final : private EventHandler {
  public:
@@ -61,7 +69,15 @@ class Recorder final : private EventHandler {
   std::uint64_t plans() const { return plans_; }
   // Some stack so far has a part in the kernel.
   bool in_kernel() const { return in_kernel_; }
+  // Those that run, and those that have ended lately. Of those that ended before, one of each kind
+  // is still here, as an example for messages.
   const std::map<Pid, std::unique_ptr<TrackedProcess>>& processes() const { return processes_; }
+  // All that were recorded.
+  std::size_t process_count() const { return processes_.size() + gone_.size(); }
+  // What the plans of all processes said of a variable, by its number.
+  const VariableSeen& variable_seen(std::size_t variable) const {
+    return variables_seen_[variable];
+  }
   const Sampler& sampler() const { return *sampler_; }
   const MetKeys& met_keys() const { return builder_.met_keys(); }
   const ProcessLabelReader& process_labels() const { return process_labels_; }
@@ -82,9 +98,14 @@ class Recorder final : private EventHandler {
 
   void note_time(Pid pid);
   TrackedProcess* find(Pid pid);
+  TrackedProcess* find_gone(Pid pid);
   std::unique_ptr<TrackedProcess> track(Pid pid);
   void plan(TrackedProcess& process);
   void settle_unplanned(Profile& profile) const;
+  bool publishes_nothing(Pid pid) const;
+  void note_variables(const ProcessPlan& plan);
+  void let_go(TrackedProcess::Clock::time_point now);
+  bool is_example(const TrackedProcess& process);
 
   std::unique_ptr<Sampler> sampler_;
   Options options_;
@@ -95,8 +116,17 @@ class Recorder final : private EventHandler {
   std::map<Pid, std::uint64_t> time_at_end_;
   ModuleTable modules_;
   ProfileBuilder builder_;
-  std::map<Pid, std::unique_ptr<TrackedProcess>>
-      processes_;    // ended ones stay: their samples are here
+  Planner planner_;  // plans nothing, and knows what the planners of all processes know of files
+  std::map<Pid, std::unique_ptr<TrackedProcess>> processes_;
+  // What the profile needs of a process that was let go of: a recording may see a million of them.
+  struct Gone {
+    Process process;
+    bool publishes_nothing = false;
+  };
+  std::map<Pid, Gone> gone_;
+  TrackedProcess::Clock::time_point next_let_go_{};
+  std::array<Pid, 4> examples_{};  // by whether they publish and whether something was refused
+  std::vector<VariableSeen> variables_seen_;
   Counts counters_;  // events that only the recorder sees
   std::uint64_t plans_ = 0;
   bool in_kernel_ = false;

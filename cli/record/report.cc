@@ -68,7 +68,7 @@ void RecordReport::say_problems() const {
 void RecordReport::say_variables_without_value() const {
   const auto& variables = options_.unpublished.variables;
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    if (!look_for_variable(recorder_, i).found) continue;
+    if (!recorder_.variable_seen(i).found) continue;
     const auto has_key = [&](const Label& label) { return label.key == variables[i].key; };
     if (std::ranges::any_of(profile().label_sets, [&](const LabelSet& labels) {
           return std::ranges::any_of(labels, has_key);
@@ -86,9 +86,8 @@ void RecordReport::say_variables_without_value() const {
 // One sentence covers all processes.
 std::string RecordReport::why_no_labels() const {
   const auto& processes = recorder_.processes();
-  const auto publishing = std::find_if(processes.begin(), processes.end(), [](const auto& entry) {
-    return !std::ranges::all_of(entry.second->publisher_paths(), is_process_source);
-  });
+  const auto publishing = std::find_if(processes.begin(), processes.end(),
+                                       [](const auto& entry) { return entry.second->publishes(); });
   const auto refused = std::find_if(processes.begin(), processes.end(), [](const auto& entry) {
     return !entry.second->plan().refusals.empty();
   });
@@ -99,8 +98,8 @@ std::string RecordReport::why_no_labels() const {
   }
   if (refused != processes.end()) return describe_labels(*refused->second);
   const std::string advice = "; labelscope dump --explain tells what was looked for";
-  if (processes.size() == 1) return describe_labels(*processes.begin()->second) + advice;
-  return "the " + with_thousands(processes.size()) +
+  if (recorder_.process_count() == 1) return describe_labels(*processes.begin()->second) + advice;
+  return "the " + with_thousands(recorder_.process_count()) +
          " processes set no labels that labelscope knows" + advice;
 }
 

@@ -25,8 +25,6 @@ constexpr std::chrono::milliseconds kFirstDelay{20};
 constexpr std::chrono::milliseconds kLastDelay{500};
 constexpr std::chrono::milliseconds kRetryDelay{1000};
 constexpr int kDelayFactor = 5;
-// Events come later than this only if the sampler cannot keep up.
-constexpr std::chrono::milliseconds kLatestEvent{1000};
 // For an address outside every known mapping (code made at run time), the mappings are read again,
 // but no more often than this.
 constexpr std::chrono::milliseconds kReloadInterval{100};
@@ -73,12 +71,9 @@ std::uint8_t PublisherTable::adopt_source(ProcessSource source) {
   return adopt({stand_in}).front();
 }
 
-TrackedProcess::TrackedProcess(Pid pid, ModuleTable& modules,
+TrackedProcess::TrackedProcess(Pid pid, ModuleTable& modules, const Planner& planner,
                                const std::vector<VariableSpec>& variables)
-    : pid_(pid),
-      modules_(&modules),
-      space_(modules, pid),
-      planner_(std::make_shared<Planner>(PlannerOptions{.variables = variables})) {
+    : pid_(pid), modules_(&modules), space_(modules, pid), planner_(planner.for_another_process()) {
   if (variables.empty()) return;
   auto facts = std::make_shared<ProcessFacts>();
   for (const VariableSpec& variable : variables) facts->variable_keys.push_back(variable.key);
@@ -110,6 +105,25 @@ TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
   if (parent.next_plan_ || Clock::now() - parent.last_plan_ < kLatestEvent) plan_soon();
 }
 
+bool TrackedProcess::publishes() const {
+  return !std::ranges::all_of(publisher_paths(), is_process_source);
+}
+
+Process TrackedProcess::summary() const {
+  return {pid_, comm_, publisher_paths(), facts() == nullptr ? Attributes() : facts()->attributes};
+}
+
+void TrackedProcess::become(Process summary, bool publishes_nothing) {
+  comm_ = std::move(summary.comm);
+  publishers_.resume(std::move(summary.publishers));
+  auto said = std::make_shared<ProcessFacts>();
+  said->attributes = std::move(summary.attributes);
+  plan_.facts = std::move(said);
+  looked_at_ = true;
+  may_have_published_ = !publishes_nothing;
+  on_exit();
+}
+
 Status TrackedProcess::refresh(ProcessLabelReader& labels) {
   plan_later();
   last_plan_ = Clock::now();
@@ -120,7 +134,7 @@ Status TrackedProcess::refresh(ProcessLabelReader& labels) {
   std::string name = (*process)->comm();
   if (!name.empty()) comm_ = std::move(name);
   if (!own_labels_) adopt(labels.read(**process));
-  auto plan = planner_->plan(**process);
+  auto plan = planner_.plan(**process);
   if (!plan) return std::move(plan).error();
   adopt(*std::move(plan));
   return {};
@@ -164,12 +178,6 @@ bool TrackedProcess::adopt_facts(std::shared_ptr<const ProcessFacts> facts) {
   return news;
 }
 
-// A walk may depend on it: then there is another recipe.
-bool TrackedProcess::has_adapted_recipes() const {
-  return std::ranges::any_of(
-      recipes_, [](const ls_tls_recipe& recipe) { return recipe.source == LS_SOURCE_NODE; });
-}
-
 bool TrackedProcess::renew_facts(Clock::time_point now) {
   if (ended_ || now - last_facts_ < kWatchInterval) return false;
   last_facts_ = now;
@@ -178,7 +186,9 @@ bool TrackedProcess::renew_facts(Clock::time_point now) {
   auto mappings = (*process)->mappings();
   if (!mappings) return false;
   if (!adopt_facts(read_process_facts(**process, *mappings, plan_.needs_facts()))) return false;
-  if (has_adapted_recipes() && !next_plan_) next_plan_ = now;
+  // A walk may depend on it: then there is another recipe.
+  const bool adapts = any_of(recipes_, &LabelSource::About::facts_adapt_walk);
+  if (adapts && !next_plan_) next_plan_ = now;
   return true;
 }
 
@@ -224,6 +234,13 @@ void TrackedProcess::on_exec() {
   plan_ = {};
   ++publisher_epoch_;
   plan_soon();
+}
+
+// Much of what is known of it is for labels and addresses that are still to come.
+void TrackedProcess::on_exit() {
+  ended_ = Clock::now();
+  caches = {};
+  planner_ = Planner();
 }
 
 void TrackedProcess::on_mappings_lost() {

@@ -11,6 +11,7 @@
 
 #include "cli/process/process_labels.h"
 #include "cli/profile/address_space.h"
+#include "cli/profile/profile.h"
 #include "cli/profile/profile_builder.h"
 #include "labelscope/ids.h"
 #include "labelscope/plan.h"
@@ -28,6 +29,11 @@ class PublisherTable {
   std::uint8_t adopt_source(ProcessSource source);
   // Titles by index: paths, mostly. A file with several copies is there several times.
   const std::vector<std::string>& paths() const { return paths_; }
+  // Continues another table, of which the titles are known.
+  void resume(std::vector<std::string> paths) {
+    paths_ = std::move(paths);
+    load_biases_.resize(paths_.size());
+  }
 
  private:
   std::vector<std::string> paths_;
@@ -37,9 +43,12 @@ class PublisherTable {
 class TrackedProcess final : public ProcessContext {
  public:
   using Clock = std::chrono::steady_clock;
+  // Events come later than this only if the sampler cannot keep up.
+  static constexpr std::chrono::milliseconds kLatestEvent{1000};
 
-  // `variables`: that the user has named as labels.
-  TrackedProcess(Pid pid, ModuleTable& modules, const std::vector<VariableSpec>& variables = {});
+  // `planner`: of another process of the recording. `variables`: that the user has named as labels.
+  TrackedProcess(Pid pid, ModuleTable& modules, const Planner& planner = Planner(),
+                 const std::vector<VariableSpec>& variables = {});
   // A child right after fork: the same mappings and recipes as its parent.
   TrackedProcess(Pid pid, const TrackedProcess& parent);
 
@@ -53,23 +62,30 @@ class TrackedProcess final : public ProcessContext {
   bool publishes_nothing() const { return looked_at_ && !may_have_published_; }
   // Tells that the program that it runs now publishes nothing.
   void note_no_publisher() { looked_at_ = true; }
+  // Whether labels came from one of its files.
+  bool publishes() const;
+  // What a profile has of it.
+  Process summary() const;
+  // One that has ended, of which this is all that is known.
+  void become(Process summary, bool publishes_nothing);
   // AddressSpace::program
   Index program();
 
-  // Reads the mappings and plans; of a new program also the labels of the process. kVanished: the process has ended. kPermission: the kernel does
-  // not let us read it.
+  // Reads the mappings and plans; of a new program also the labels of the process. kVanished: the
+  // process has ended. kPermission: the kernel does not let us read it.
   Status refresh(ProcessLabelReader& labels);
   void on_mapping(const Mapping& mapping);
   void on_exec();
-  void on_exit() {
-    ended_ = true;
-    caches = {};  // a recording may see a million processes end
-  }
+  void on_exit();
   // The kernel had no room to tell of some mappings.
   void on_mappings_lost();
-  bool ended() const { return ended_; }
+  bool ended() const { return ended_.has_value(); }
+  // Whether it has ended so long ago that nothing of it is on its way any more.
+  bool is_over(Clock::time_point now) const { return ended_ && now - *ended_ > kLatestEvent; }
   // Whether it is time to plan (again), some time after a change.
-  bool plan_due(Clock::time_point now) const { return !ended_ && next_plan_ && now >= *next_plan_; }
+  bool plan_due(Clock::time_point now) const {
+    return !ended() && next_plan_ && now >= *next_plan_;
+  }
 
   // Labels of the process (process_labels.h), of the program that it runs now.
   bool knows_own_labels() const { return own_labels_.has_value(); }
@@ -104,14 +120,13 @@ class TrackedProcess final : public ProcessContext {
   void plan_later();
   void adopt(ProcessPlan plan);
   bool adopt_facts(std::shared_ptr<const ProcessFacts> facts);
-  bool has_adapted_recipes() const;
   void adopt(ProcessLabels labels);
 
   Pid pid_;
   ModuleTable* modules_;
   AddressSpace space_;
   std::string comm_;
-  std::shared_ptr<Planner> planner_;  // shared with children: the same files
+  Planner planner_;
   // That the user has given to variables: known before there is a plan.
   std::shared_ptr<const ProcessFacts> user_facts_;
   ProcessPlan plan_;
@@ -130,7 +145,7 @@ class TrackedProcess final : public ProcessContext {
   Clock::time_point next_facts_{};
   bool looked_at_ = false;  // its program was planned
   bool may_have_published_ = false;
-  bool ended_ = false;
+  std::optional<Clock::time_point> ended_;
 };
 
 }  // namespace labelscope::cli

@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <optional>
 #include <utility>
 
 #include "cli/record/samplers.h"
@@ -99,6 +101,82 @@ TEST_CASE("recorder: what is mapped is planned at once and three times more, as 
   CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(20 + 100 + 500));
   const TrackedProcess& process = *recorder.processes().begin()->second;
   CHECK_FALSE(process.plan_due(TrackedProcess::Clock::now() + std::chrono::hours(1)));
+}
+
+// Has a parent fork children that are sampled once and end, all in its first drain.
+class SamplerOfShortLives final : public Sampler {
+ public:
+  explicit SamplerOfShortLives(int children) : children_(children) {}
+  Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
+  Status remove_process(Pid) override { return {}; }
+  Status start() override { return {}; }
+  Status drain(EventHandler& handler, std::chrono::milliseconds) override {
+    for (; done_ < children_; ++done_) {
+      const Pid child = child_of(done_);
+      handler.on_fork(Pid{getpid()}, child);
+      handler.on_sample(sample_of(child));
+      handler.on_exit(child);
+    }
+    if (late_) handler.on_sample(sample_of(*std::exchange(late_, std::nullopt)));
+    return {};
+  }
+  Status stop(EventHandler&) override { return {}; }
+  Counters counters() const override { return {}; }
+  std::string_view event_name() const override { return "none"; }
+
+  // Numbers that no process has.
+  static Pid child_of(int index) { return Pid{(1 << 22) + index}; }
+  void sample_again(Pid pid) { late_ = pid; }
+
+ private:
+  static Sample sample_of(Pid pid) {
+    Sample sample;
+    sample.pid = pid;
+    sample.tid = Tid{raw(pid)};
+    sample.comm = "short";
+    return sample;
+  }
+  int children_;
+  int done_ = 0;
+  std::optional<Pid> late_;
+};
+
+TEST_CASE("recorder: processes that have ended are let go of, and their numbers stay") {
+  constexpr int kChildren = 500;
+  auto owned = std::make_unique<SamplerOfShortLives>(kChildren);
+  SamplerOfShortLives& sampler = *owned;
+  Recorder recorder(std::move(owned), {.period_ns = 1000});
+  REQUIRE(recorder.add(Pid{getpid()}));
+  REQUIRE(recorder.start());
+  REQUIRE(recorder.step(std::chrono::milliseconds(0)));
+  CHECK(recorder.processes().size() == kChildren + 1);
+  const auto wait_until_over = [&] {
+    const auto begin = std::chrono::steady_clock::now();
+    while (recorder.processes().size() > 2 &&
+           std::chrono::steady_clock::now() - begin < std::chrono::seconds(30)) {
+      REQUIRE(recorder.step(std::chrono::milliseconds(0)));
+    }
+    // The parent runs. One of those that ended stays as an example.
+    CHECK(recorder.processes().size() == 2);
+    CHECK(recorder.process_count() == kChildren + 1);
+  };
+  wait_until_over();
+  // A thread that gives its memory back in the kernel is sampled after the end of its process.
+  const Pid late = SamplerOfShortLives::child_of(kChildren - 1);
+  sampler.sample_again(late);
+  REQUIRE(recorder.step(std::chrono::milliseconds(0)));
+  REQUIRE(recorder.processes().contains(late));
+  CHECK(recorder.processes().at(late)->ended());
+  CHECK(recorder.processes().at(late)->comm() == recorder.processes().at(Pid{getpid()})->comm());
+  wait_until_over();
+  REQUIRE(recorder.stop());
+  std::vector<ModuleFile> files;
+  const Profile profile = recorder.take_profile(files, 0);
+  CHECK(profile.ledger.written == kChildren + 1);
+  CHECK(profile.ledger.counters[Counter::kForksNotSeen] == 0);
+  REQUIRE(profile.processes.size() == kChildren + 1);
+  CHECK(std::ranges::is_sorted(profile.processes, {}, &Process::pid));
+  for (const Process& process : profile.processes) CHECK_FALSE(process.comm.empty());
 }
 
 TEST_CASE("recorder: after an exec no address is what it was, and nothing has a plan") {
