@@ -47,8 +47,7 @@ bool write_page(Outputs& outputs, const DiffOptions& options, Profile& a, Profil
 int run(const DiffOptions& options) {
   std::optional<Outputs> outputs;
   if (!options.page.empty()) {
-    auto opened =
-        Outputs::open({options.page}, Format::kHtml, options.overwrite);
+    auto opened = Outputs::open({options.page}, Format::kHtml, options.overwrite);
     if (!opened) {
       log::error(escape_terminal(opened.error().context));
       return status_of_outputs(opened.error());

@@ -175,6 +175,13 @@ class StepCheck {
                 " let go, having changed no label for long or in " +
                 std::to_string(Suspects::kQuietCalls) + " calls";
       }
+      if (record_.functions_passed != 0) {
+        text +=
+            "; " + counted(record_.functions_passed, "function was", "functions were") +
+            " let go without a look, after " + with_thousands(Suspects::kMostPasses) +
+            " calls by threads without labels: what it changes for a thread with labels is seen "
+            "only afterwards";
+      }
       remark(text);
     }
     if (record_.abandoned != 0) {

@@ -109,9 +109,7 @@ class ProgramTracer {
 
   // Whether the thread is at a system call. Its time is not the time of stepping: the call may
   // wait.
-  bool is_in_call(const TracedThread& thread) {
-    return process_ && process_->facts_at(thread.at.pc).instruction.flow == Flow::kSystemCall;
-  }
+  static bool is_in_call(const TracedThread& thread) { return thread.flow == Flow::kSystemCall; }
 
   void handle(const TracedThreads::Event& event) {
     if (!WIFSTOPPED(event.status)) return handle_end(event.tid, event.status);
@@ -141,11 +139,10 @@ class ProgramTracer {
   // The fast path: nearly every stop is a plain step, and this handles it with few system calls.
   // False if the thread has not moved, or may have trapped by itself: then the kernel must tell
   // more.
-  bool is_plain_step(const TracedThread& thread, int status, const Position& position) {
+  static bool is_plain_step(const TracedThread& thread, int status, const Position& position) {
     constexpr int kTrapped = SIGTRAP << 8 | 0x7F;
     if (status != kTrapped || !thread.stepping || !thread.stepper || thread.signalled) return false;
-    const Flow flow = process_->facts_at(thread.at.pc).instruction.flow;
-    if (flow == Flow::kSystemCall || flow == Flow::kTrap) return false;
+    if (thread.flow == Flow::kSystemCall || thread.flow == Flow::kTrap) return false;
     // One byte on: it has executed a breakpoint instruction, which was put there for another
     // thread.
     return position.pc != thread.at.pc && position.pc != thread.at.pc + kTrapAdvance;
@@ -153,61 +150,60 @@ class ProgramTracer {
 
   void handle_stop(TracedThread& thread, int status) {
     take_back_exits(thread);
-    const auto position = read_position(thread.tid);
+    auto position = read_position(thread.tid);
     if (!position) return;  // somebody killed it while it was stopped
-    ThreadStepper* stepper = thread.stepper.get();
-    // It may also have been resumed by one instruction for another reason.
-    const bool stepped = stepper != nullptr && thread.stepping && stepper->next() == Resume::kStep;
-    const Stop stop = is_plain_step(thread, status, *position) ? Stop{Stop::Kind::kStep}
-                                                               : explain_stop(thread.tid, status);
+    Stop stop = is_plain_step(thread, status, *position) ? Stop{Stop::Kind::kStep}
+                                                         : explain_stop(thread.tid, status);
     switch (stop.kind) {
-      case Stop::Kind::kStep:
-        if (stepped) stepper->after_step(thread.at, *position);
-        break;
       case Stop::Kind::kHandler:
         unblock_traps(thread.tid);
-        if (stepped) stepper->enter_handler(thread.at);
-        break;
-      case Stop::Kind::kWatchpoint:
-        if (stepper != nullptr) stepper->at_watchpoint(*position);
         break;
       case Stop::Kind::kBreakpoint:
-        return handle_breakpoint(thread, *position);
-      case Stop::Kind::kSignal:
-        if (stepped) stepper->interrupted_at(thread.at);
-        return resume(thread, *position, stop.signal);
+        if (step_back(thread, *position)) stop.signal = 0;
+        break;
       case Stop::Kind::kGroupStop:
         ::ptrace(PTRACE_LISTEN, raw(thread.tid), nullptr, nullptr);
         return;
       case Stop::Kind::kExec:
         handle_exec(thread);
         break;
-      case Stop::Kind::kInterrupted:
-        look_at(thread);
-        break;
-      case Stop::Kind::kEnding:
-        look_at(thread);
-        // The current update is over. Judge it now, while the memory can still be read.
-        if (stepper != nullptr) stepper->end();
-        thread.stepper.reset();
-        break;
-      case Stop::Kind::kChild:
-      case Stop::Kind::kEnded:
+      default:
         break;
     }
-    resume(thread, *position);
+    give_orders(thread, stop, *position);
+    if (stop.kind == Stop::Kind::kEnding && thread.stepper) {
+      // The current update is over. Judge it now, while the memory can still be read.
+      thread.stepper->end();
+      thread.stepper.reset();
+    }
+    resume(thread, *position, stop.signal);
   }
 
-  void handle_breakpoint(TracedThread& thread, Position position) {
-    const Position after = position;
-    position.pc -= kTrapAdvance;
-    // Another thread may have removed the breakpoint while this one was stopped at it.
-    const bool ours =
-        has_breakpoint(thread, position.pc) ||
-        (process_ && thread.kin != Kin::kOther && !process_->breakpoints().is_trap(position.pc));
-    if (!ours) return resume(thread, after, SIGTRAP);
-    write_pc(thread.tid, position.pc);
-    resume(thread, position);
+  // The one question to the stepper at each stop. A thread that is to run may stand at the address
+  // of a breakpoint, whether it has executed the breakpoint or not: its stepper must know.
+  void give_orders(TracedThread& thread, const Stop& stop, const Position& position) {
+    const bool breakpoint = stop.signal == 0 && has_breakpoint(thread, position.pc);
+    if (!thread.stepper) {
+      thread.orders = {};
+      if (breakpoint) pass_suspect(position.pc);
+      return;
+    }
+    // It may also have been resumed by one instruction for another reason.
+    const bool stepped = thread.stepping && thread.orders.how == Resume::kStep;
+    thread.orders = thread.stepper->after({stop.kind, thread.at, position, stepped, breakpoint});
+    if (thread.orders.look_soon) thread.look_interval = TracedThread::kFirstLook;
+  }
+
+  // After a breakpoint instruction: puts the thread in front of it, if it is ours. Another thread
+  // may have removed the breakpoint while this one was stopped at it.
+  bool step_back(const TracedThread& thread, Position& position) {
+    const Address at = position.pc - kTrapAdvance;
+    const bool ours = has_breakpoint(thread, at) || (process_ && thread.kin != Kin::kOther &&
+                                                     !process_->breakpoints().is_trap(at));
+    if (!ours) return false;
+    position.pc = at;
+    write_pc(thread.tid, at);
+    return true;
   }
 
   void handle_exec(TracedThread& thread) {
@@ -258,31 +254,31 @@ class ProgramTracer {
     });
   }
 
-  void look_at(TracedThread& thread) {
-    const bool changed = thread.stepper && thread.stepper->at_any_point();
-    if (changed) thread.look_interval = TracedThread::kFirstLook;
-  }
-
   void stop_looking() {
     is_over_ = true;
     threads_.for_each([](TracedThread& thread) {
       if (thread.stepper) thread.stepper->finish();
       thread.stepper.reset();
+      thread.orders = {};
     });
     if (process_) process_->triggers().remove_all();
   }
 
+  // Lets the thread go on as ordered.
   void resume(TracedThread& thread, const Position& position, int signal = 0) {
-    if (signal == 0) notice_breakpoint(thread, position);
-    Resume how = thread.stepper ? thread.stepper->next() : Resume::kRun;
-    set_watchpoints(thread, how);
+    Resume how = thread.orders.how;
+    set_watchpoints(thread);
     // A handler may be a suspect, so its first instruction a breakpoint. A trap there must find
     // traps unblocked.
     if (signal != 0 && thread.stepper && process_->suspects().active()) how = Resume::kStep;
-    if (signal == 0 && has_breakpoint(thread, position.pc)) return execute_alone(thread, position);
-    if (signal == 0 && how == Resume::kStep && run_through_exclusives(thread, position)) return;
+    const bool steps = how == Resume::kStep;
     thread.at = position;
-    thread.stepping = how == Resume::kStep;
+    const bool alone = signal == 0 && has_breakpoint(thread, position.pc);
+    thread.flow = process_ && (steps || alone) ? process_->facts_at(position.pc).instruction.flow
+                                               : Flow::kNext;
+    if (alone) return execute_alone(thread, position);
+    if (signal == 0 && steps && run_through_exclusives(thread, position)) return;
+    thread.stepping = steps;
     thread.signalled = signal != 0;
     thread.running = resume_thread(thread.tid, how, signal);
   }
@@ -291,31 +287,21 @@ class ProgramTracer {
     return process_ && thread.kin != Kin::kOther && process_->breakpoints().has(pc);
   }
 
-  // A thread that is to run may stand at the address of a breakpoint, whether it has executed the
-  // breakpoint or not. Its stepper must hear of it.
-  void notice_breakpoint(TracedThread& thread, const Position& position) {
-    if (!has_breakpoint(thread, position.pc)) return;
-    if (thread.stepper && thread.stepper->next() == Resume::kRun) {
-      thread.stepper->at_breakpoint(position);
-    } else if (!thread.stepper && process_->triggers().at(position.pc) == kSuspectTrigger) {
-      // A process in the program's memory. To let it pass a breakpoint takes long while its parent
-      // waits in vfork(), so none stays that is good for nothing.
-      process_->suspects().is_worth_stepping(position.pc);
-    }
+  // A process in the program's memory. To let it pass a breakpoint takes long while its parent waits
+  // in vfork(), so none stays that is good for nothing.
+  void pass_suspect(Address pc) {
+    if (process_->triggers().at(pc) == kSuspectTrigger) process_->suspects().is_worth_stepping(pc);
   }
 
-  void set_watchpoints(TracedThread& thread, Resume how) {
+  void set_watchpoints(TracedThread& thread) {
     if (record_.no_watchpoints) return;
-    std::vector<Address> wanted;  // none for a thread of which nothing more is to be known
-    if (thread.stepper && how == Resume::kRun) {
-      wanted = thread.stepper->words_to_watch();
-    } else if (thread.stepper && !kWatchTrapsBefore) {
-      return;  // a step shows what the instruction writes, so watchpoints have nothing to add
-    }
+    // A step shows what the instruction writes, so watchpoints have nothing to add.
+    if (thread.orders.how == Resume::kStep && !kWatchTrapsBefore) return;
+    std::vector<Address>& wanted = thread.orders.watch;
     if (wanted.size() > kMaxWatchpoints) wanted.resize(kMaxWatchpoints);
     if (wanted == thread.watched) return;
     if (watch_words(thread.tid, wanted)) {
-      thread.watched = std::move(wanted);
+      thread.watched = wanted;
     } else if (read_position(thread.tid)) {
       record_.no_watchpoints = true;
       process_->suspects().begin();
@@ -327,7 +313,6 @@ class ProgramTracer {
   void execute_alone(TracedThread& thread, const Position& position) {
     const std::vector<TracedThread*> held = threads_.hold_others(thread);
     process_->breakpoints().lift(position.pc);
-    thread.at = position;
     thread.stepping = true;
     thread.signalled = false;
     // A system call may wait for another thread. So the others are held only until it has begun.
@@ -342,7 +327,7 @@ class ProgramTracer {
       other->running = resume_thread(other->tid, steps ? Resume::kStep : Resume::kRun, 0);
     }
     if (!status) return;
-    const Resume how = thread.stepper ? thread.stepper->next() : Resume::kRun;
+    const Resume how = thread.orders.how;
     const bool stepped =
         WIFSTOPPED(*status) && explain_stop(thread.tid, *status).kind == Stop::Kind::kStep;
     if (stepped && call) {
@@ -350,7 +335,10 @@ class ProgramTracer {
       thread.running = resume_thread(thread.tid, how, 0);
     } else if (stepped && how == Resume::kRun) {
       thread.stepping = false;
-      if (const auto after = read_position(thread.tid)) resume(thread, *after);
+      if (const auto after = read_position(thread.tid)) {
+        give_orders(thread, {Stop::Kind::kChild}, *after);
+        resume(thread, *after);
+      }
     } else {
       threads_.put_first({thread.tid, *status});
     }
@@ -359,7 +347,7 @@ class ProgramTracer {
   // aarch64: lets the thread run from an exclusive load past its store, as if that were one
   // instruction. The code may wait for another thread (a lock), so this does not wait for its end.
   bool run_through_exclusives(TracedThread& thread, const Position& position) {
-    if (process_->facts_at(position.pc).instruction.flow != Flow::kExclusiveLoad) return false;
+    if (thread.flow != Flow::kExclusiveLoad) return false;
     std::array<std::byte, kExclusiveCode> code{};
     const std::size_t size = process_->breakpoints().read(position.pc, code);
     const auto exits = exits_of_exclusive_sequence(position.pc, std::span(code).first(size));
@@ -368,7 +356,6 @@ class ProgramTracer {
     }
     if (thread.exits.empty()) return false;
     ++record_.exclusive_sequences;
-    thread.at = position;
     thread.stepping = true;
     thread.signalled = false;
     thread.running = resume_thread(thread.tid, Resume::kRun, 0);

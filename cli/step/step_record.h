@@ -55,7 +55,9 @@ struct StepRecord {
   std::uint64_t unended_regions = 0;  // declared updates of which we did not see the end
   std::uint64_t exclusive_sequences = 0;  // run as one instruction (aarch64_code.h)
   bool no_watchpoints = false;
-  std::size_t functions_let_go = 0;  // at one time (suspects.h)
+  // At one time (suspects.h).
+  std::size_t functions_let_go = 0;
+  std::size_t functions_passed = 0;  // of threads without labels, and never stepped
 };
 
 }  // namespace labelscope::cli

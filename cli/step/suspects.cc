@@ -6,8 +6,6 @@ namespace {
 // All are suspected again so often. Each time costs what the first time did, and a program whose
 // labels change where nobody can see it would else be stepped for ever.
 constexpr unsigned kTimesAgain = 8;
-// To stop a thread without labels at a function shows nothing and takes time: so often is enough.
-constexpr unsigned kMaxPasses = 1'000;
 
 }  // namespace
 
@@ -31,6 +29,7 @@ void Suspects::forget(Address start, Address end) {
   std::erase_if(quiet_calls_, [&](const auto& entry) { return inside(entry.first); });
   std::erase_if(passes_, [&](const auto& entry) { return inside(entry.first); });
   std::erase_if(let_go_, inside);
+  std::erase_if(passed_, inside);
   std::erase_if(long_, inside);
 }
 
@@ -41,7 +40,9 @@ bool Suspects::is_worth_stepping(Address function) {
 }
 
 void Suspects::note_pass(Address function) {
-  if (++passes_[function] >= kMaxPasses) let_go(function);
+  if (++passes_[function] < kMostPasses) return;
+  let_go(function);
+  if (let_go_.count(function) != 0) passed_.insert(function);
 }
 
 void Suspects::note_call(Address function, bool changed) {
@@ -67,6 +68,7 @@ void Suspects::suspect_again() {
   passes_.clear();
   for (const Address function : let_go_) triggers_.add(function, kSuspectTrigger);
   let_go_.clear();
+  passed_.clear();
 }
 
 }  // namespace labelscope::cli

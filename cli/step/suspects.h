@@ -28,6 +28,8 @@ class Suspects {
  public:
   // So many calls of a function in a row that change no label clear it of suspicion.
   static constexpr unsigned kQuietCalls = 8;
+  // To stop a thread without labels at a function shows nothing and takes time: so often is enough.
+  static constexpr unsigned kMostPasses = 1'000;
 
   Suspects(Triggers& triggers, CodeMap& code) : triggers_(triggers), code_(code) {}
 
@@ -53,8 +55,10 @@ class Suspects {
   void let_go(Address function);
   // Labels have changed, and no step has shown by whom.
   void suspect_again();
-  // How many are let go now.
-  std::size_t count_let_go() const { return let_go_.size(); }
+  // How many are let go now: because they changed no label, and unseen, because threads without
+  // labels called them again and again.
+  std::size_t count_let_go() const { return let_go_.size() - passed_.size(); }
+  std::size_t count_passed() const { return passed_.size(); }
 
   // Remembers that a callee was left out because it went on for long. True: for the first time.
   bool note_long(Address function) { return long_.insert(function).second; }
@@ -69,6 +73,7 @@ class Suspects {
   std::unordered_map<Address, unsigned> passes_;
   std::unordered_map<Address, unsigned> quiet_calls_;  // in a row
   std::unordered_set<Address> let_go_;
+  std::unordered_set<Address> passed_;  // some of these
   std::unordered_set<Address> long_;
 };
 

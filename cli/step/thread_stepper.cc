@@ -36,6 +36,43 @@ ThreadStepper::ThreadStepper(Tid tid, SteppedProcess& process, StepRecord& recor
   ++record.effort.threads;
 }
 
+Orders ThreadStepper::after(const ThreadStop& stop) {
+  Orders orders;
+  switch (stop.kind) {
+    case Stop::Kind::kStep:
+      if (stop.stepped) after_step(stop.before, stop.now);
+      break;
+    case Stop::Kind::kHandler:
+      if (stop.stepped) enter_handler(stop.before);
+      break;
+    case Stop::Kind::kSignal:
+      if (stop.stepped) interrupted_at(stop.before);
+      break;
+    case Stop::Kind::kWatchpoint:
+      at_watchpoint(stop.now);
+      break;
+    case Stop::Kind::kInterrupted:
+      orders.look_soon = at_any_point();
+      break;
+    case Stop::Kind::kEnding:
+      at_any_point();
+      return orders;  // it executes nothing any more
+    case Stop::Kind::kBreakpoint:
+    case Stop::Kind::kGroupStop:
+    case Stop::Kind::kChild:
+    case Stop::Kind::kExec:
+    case Stop::Kind::kEnded:
+      break;
+  }
+  if (stop.breakpoint && !is_stepping()) at_breakpoint(stop.now);
+  if (is_stepping()) {
+    orders.how = Resume::kStep;
+  } else if (!record_.no_watchpoints) {
+    orders.watch = words_to_watch();
+  }
+  return orders;
+}
+
 void ThreadStepper::push(Frame frame) {
   frame.id = next_frame_++;
   frame.begun_at_change = changes_;
@@ -109,7 +146,9 @@ void ThreadStepper::begin_activation(const Position& position, unsigned reasons)
 }
 
 void ThreadStepper::note_let_go() {
-  record_.functions_let_go = std::max(record_.functions_let_go, process_.suspects().count_let_go());
+  const Suspects& suspects = process_.suspects();
+  record_.functions_let_go = std::max(record_.functions_let_go, suspects.count_let_go());
+  record_.functions_passed = std::max(record_.functions_passed, suspects.count_passed());
 }
 
 bool ThreadStepper::is_worth_stepping(Address suspect) {

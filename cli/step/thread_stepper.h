@@ -1,5 +1,6 @@
-// One thread of a stepped program: decides when it runs, when it is stepped, and for how long. It
-// hears of each stop and says how to go on. (program_tracer.h stops and resumes the threads.)
+// One thread of a stepped program: decides when it runs, when it is stepped, and for how long. Each
+// stop comes with all that is known of it, and the answer is how to go on. (program_tracer.h stops
+// and resumes the threads.)
 //
 // The problem: one step costs as much as tens of thousands of instructions that run. So a thread is
 // stepped only where it may change labels:
@@ -36,15 +37,36 @@
 
 namespace labelscope::cli {
 
+// A stop of the thread, read once.
+struct ThreadStop {
+  Stop::Kind kind = Stop::Kind::kChild;
+  Position before;  // where the thread was when it was resumed
+  Position now;
+  bool stepped = false;     // it was resumed by one instruction, as ordered
+  bool breakpoint = false;  // ours is at `now`, whether the thread has executed it or not
+};
+
+// How the thread is to go on.
+struct Orders {
+  Resume how = Resume::kRun;
+  std::vector<Address> watch{};  // the words to watch while it runs, the most telling ones first
+  bool look_soon = false;        // its labels had changed while nobody looked
+};
+
 class ThreadStepper {
  public:
   ThreadStepper(Tid tid, SteppedProcess& process, StepRecord& record);
   ThreadStepper(const ThreadStepper&) = delete;
   ThreadStepper& operator=(const ThreadStepper&) = delete;
 
-  // How the thread is to go on.
-  Resume next() const { return is_stepping() ? Resume::kStep : Resume::kRun; }
+  // The thread has stopped, and will go on as the answer says.
+  Orders after(const ThreadStop& stop);
+  // The check is over for this thread, which may go on.
+  void finish();
+  // The thread is about to end, by itself or not.
+  void end();
 
+ private:
   // The thread ran and came to a breakpoint of ours.
   void at_breakpoint(const Position& position);
   // The thread ran and wrote to a watched word, or (kWatchTrapsBefore) is about to.
@@ -57,14 +79,9 @@ class ThreadStepper {
   void interrupted_at(const Position& before);
   // A signal handler is about to run. When it has returned, the thread goes on at `resumed`.
   void enter_handler(const Position& resumed);
-  // To be called before the thread runs: finds its variables, and says which words to watch.
+  // Finds the thread's variables, and which words to watch.
   std::vector<Address> words_to_watch();
-  // The check is over for this thread, which may go on.
-  void finish();
-  // The thread is about to end, by itself or not.
-  void end();
 
- private:
   // What the thread did when a signal came.
   struct Interruption {
     CallStack calls;

@@ -355,6 +355,15 @@ TEST_CASE("check --step: without watchpoints, a function that is let go is suspe
   CHECK(has_remark(stepped, "let go"));
 }
 
+TEST_CASE("check --step: without watchpoints, what threads without labels call often is let go") {
+  const HiddenWatchpoints hidden;
+  const Stepped stepped = conduct("passes");
+  INFO(stepped.told());
+  CHECK(stepped.report.wait_status == 0);
+  CHECK(has_remark(stepped, "1 function was let go without a look, after 1,000 calls"));
+  CHECK_FALSE(has_remark(conduct("labels"), "without a look"));
+}
+
 TEST_CASE("check --step: a thread that is looked at in front of a writer is stepped through it") {
   const Stepped stepped = conduct("waits");
   INFO(stepped.told());

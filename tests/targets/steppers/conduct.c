@@ -409,6 +409,24 @@ static int changes_rarely(void) {
   return pthread_join(thread, NULL);
 }
 
+/* A thread without labels calls a function that changes none, while another thread has some. */
+static NOINLINE void pass(volatile long* sum) { *sum += 1; }
+
+static void* call_pass(void* unused) {
+  volatile long sum = 0;
+  for (int i = 0; i < 1001; i++) pass(&sum);
+  return unused;
+}
+
+static int passes(void) {
+  set_label(1);
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, call_pass, NULL) != 0) return 1;
+  if (pthread_join(thread, NULL) != 0) return 1;
+  clear_labels();
+  return 0;
+}
+
 /* Labels change in functions that have worked before, one half after the other. Only work() works
  * for long: the two others together take more instructions than a function may, and neither does
  * alone. */
@@ -488,6 +506,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "prepares") == 0) return set_label(1), prepares();
   if (strcmp(how, "late") == 0) return changes_late();
   if (strcmp(how, "rarely") == 0) return changes_rarely();
+  if (strcmp(how, "passes") == 0) return passes();
   if (strcmp(how, "breakpoint") == 0) return has_own_breakpoint();
   if (strcmp(how, "another") == 0 && argc > 2) return runs_another(argv[2]);
   if (strcmp(how, "forever") == 0) {
