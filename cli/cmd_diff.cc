@@ -24,7 +24,8 @@ std::string shown_name(const std::string& path) {
 }
 
 // False: it could not be written, and that was said.
-bool write_page(Outputs& outputs, const DiffOptions& options, Profile& a, Profile b) {
+bool write_page(Outputs& outputs, const DiffOptions& options, const std::string (&names)[2],
+                Profile& a, Profile b) {
   auto key = merge_sides(a, std::move(b));
   if (!key) {
     log::error(escape_terminal(key.error().context));
@@ -33,6 +34,7 @@ bool write_page(Outputs& outputs, const DiffOptions& options, Profile& a, Profil
   a.command_line = options.command_line;
   RenderOptions rendering;
   rendering.compare_by = *key;
+  rendering.source = "A: " + names[0] + ", B: " + names[1];
   std::vector<Error> errors;
   const std::vector<WrittenFile> written = outputs.write(a, rendering, errors);
   for (const Error& error : errors) log::error(escape_terminal(error.context));
@@ -59,14 +61,16 @@ int run(const DiffOptions& options) {
                                 shown_name(options.recordings[1])};
   int status = kExitOk;
   for (int i = 0; i < 2; ++i) {
-    sides[i] =
-        read_recordings({options.recordings[static_cast<std::size_t>(i)]}, options.selection);
+    sides[i] = read_recordings({options.recordings[static_cast<std::size_t>(i)]}, options.selection,
+                               options.value);
     if (!sides[i].profile) return sides[i].status;
     status = std::max(status, sides[i].status);
   }
   for (int i = 0; i < 2; ++i) {
-    if (!sides[i].profile->rows.empty()) continue;
-    log::error(names[i] + (options.selection.empty()
+    const Profile& profile = *sides[i].profile;
+    if (!profile.rows.empty() && !has_no_values(profile)) continue;
+    log::error(names[i] + (!profile.rows.empty() ? ": " + no_values_text(profile)
+                           : options.selection.empty()
                                ? " has no samples"
                                : ": " + why_none_is_left(options.selection, sides[i])));
     return status == kExitOk ? static_cast<int>(kExitNoSample) : status;
@@ -79,8 +83,8 @@ int run(const DiffOptions& options) {
   std::set<std::string> known = sides[0].keys;
   known.insert(sides[1].keys.begin(), sides[1].keys.end());
   warn_of_unknown_keys(options.keys, "--summary", known);
-  bool written =
-      !outputs || write_page(*outputs, options, *sides[0].profile, *std::move(sides[1].profile));
+  bool written = !outputs || write_page(*outputs, options, names, *sides[0].profile,
+                                        *std::move(sides[1].profile));
   const bool stdout_is_taken = options.page == "-";
   std::ostream& out = stdout_is_taken ? std::cerr : std::cout;
   errno = 0;

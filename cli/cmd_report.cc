@@ -39,12 +39,16 @@ int run(const ReportOptions& options) {
     }
     outputs = *std::move(opened);
   }
-  ReadRecordings all = read_recordings(options.recordings, options.selection);
+  ReadRecordings all = read_recordings(options.recordings, options.selection, options.value);
   if (!all.profile) return all.status;
   const MetKeys met = apply_rules(options.labels, *all.profile);
   if (all.profile->rows.empty()) {
     log::error(options.selection.empty() ? "the recording has no samples"
                                          : why_none_is_left(options.selection, all));
+    return all.status == kExitOk ? static_cast<int>(kExitNoSample) : all.status;
+  }
+  if (has_no_values(*all.profile)) {
+    log::error(no_values_text(*all.profile));
     return all.status == kExitOk ? static_cast<int>(kExitNoSample) : all.status;
   }
   ProfileReport report(options, *all.profile);

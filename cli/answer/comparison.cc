@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -83,8 +84,9 @@ ComparedRow::Side whole_of(const Profile& profile) {
   return whole;
 }
 
-std::vector<ComparedRow> compared(Parts a, const Parts& b, const ComparedRow::Side& whole_a,
-                                  const ComparedRow::Side& whole_b) {
+std::vector<ComparedRow> compared(Parts a, const Parts& b, const Comparison& both) {
+  const ComparedRow::Side& whole_a = both.a;
+  const ComparedRow::Side& whole_b = both.b;
   for (const auto& [name, side] : b) a.try_emplace(name);
   const auto share = [](const ComparedRow::Side& part, const ComparedRow::Side& whole) {
     return whole.weight_ns == 0
@@ -98,7 +100,10 @@ std::vector<ComparedRow> compared(Parts a, const Parts& b, const ComparedRow::Si
     row.a.share = share(row.a, whole_a);
     row.b.share = share(row.b, whole_b);
     row.difference = row.b.share - row.a.share;
-    row.errors = standard_errors(row.a.samples, whole_a.samples, row.b.samples, whole_b.samples);
+    row.errors =
+        both.has_chance
+            ? standard_errors(row.a.samples, whole_a.samples, row.b.samples, whole_b.samples)
+            : std::copysign(std::numeric_limits<double>::infinity(), row.difference);
     rows.push_back(std::move(row));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const ComparedRow& x, const ComparedRow& y) {
@@ -137,6 +142,8 @@ Result<Comparison> Comparison::make(const Profile& a, const Profile& b,
   made.a = whole_of(a);
   made.b = whole_of(b);
   made.value = a.whole_value();
+  made.counted = a.counted;
+  made.has_chance = a.counts_samples();
   if (keys.empty()) {
     std::map<std::string_view, std::pair<std::size_t, std::uint64_t>> uses;
     for (const Profile* profile : {&a, &b}) {
@@ -156,15 +163,12 @@ Result<Comparison> Comparison::make(const Profile& a, const Profile& b,
   using By = ComparedTable::By;
   for (const std::string& key : keys) {
     made.tables.push_back(
-        {By::kLabel, key,
-         compared(parts_by_label(a, key), parts_by_label(b, key), made.a, made.b)});
+        {By::kLabel, key, compared(parts_by_label(a, key), parts_by_label(b, key), made)});
   }
   for (const By by : {By::kFunctionAlone, By::kFunctionAndBelow}) {
     const bool below = by == By::kFunctionAndBelow;
     made.tables.push_back(
-        {by,
-         {},
-         compared(parts_by_function(a, below), parts_by_function(b, below), made.a, made.b)});
+        {by, {}, compared(parts_by_function(a, below), parts_by_function(b, below), made)});
   }
   return made;
 }

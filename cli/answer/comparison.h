@@ -32,7 +32,7 @@ struct ComparedRow {
     double share = 0;  // of the side's whole
   } a, b;
   double difference = 0;  // b.share - a.share
-  double errors = 0;      // the same of samples, in standard errors
+  double errors = 0;      // the same of samples, in standard errors; without chance infinite
   bool is_noise() const { return errors < kTelling && errors > -kTelling; }
 };
 
@@ -50,6 +50,8 @@ struct Comparison {
 
   ComparedRow::Side a, b;  // the wholes
   ValueType value;         // of both
+  std::string counted;     // of both: Profile::counted
+  bool has_chance = true;  // it counts samples; else each difference is told as it is
   std::vector<ComparedTable> tables;
   std::vector<std::string> left_out;  // keys with too many values to be compared unasked
 };

@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::size_t kShareWidth = 8;
 constexpr std::size_t kAmountWidth = 11;
-constexpr std::size_t kNumbersWidth = 3 * kShareWidth + 2 + 3 * kAmountWidth;
+constexpr std::size_t kSharesWidth = 3 * kShareWidth + 2;
+constexpr std::size_t kAmountsWidth = 3 * kAmountWidth;
+constexpr std::size_t kLeastWidth = 16;  // of names
 
 using By = ComparedTable::By;
 
@@ -56,9 +58,19 @@ std::string share_text(const ComparedRow::Side& side, const ComparedRow::Side& w
   return percent_text(share_of_1000(side.weight_ns, whole.weight_ns));
 }
 
+// "3 samples", "3 inuse_objects"
+std::string counts_text(const Comparison& comparison, std::uint64_t count) {
+  const bool one = comparison.has_chance && count == 1;
+  return with_thousands(count) + " " + (one ? "sample" : escape_terminal(comparison.counted));
+}
+
+// On a narrow terminal shares alone: they are what is compared.
+bool has_amounts(const SummaryStyle& style) {
+  return style.width == 0 || style.width >= kLeastWidth + 8 + kSharesWidth + kAmountsWidth;
+}
+
 void render_table(const Comparison& comparison, const ComparedTable& table,
                   const SummaryStyle& style, std::ostream& out) {
-  constexpr std::size_t kLeastWidth = 16;
   const std::string& unit = comparison.value.unit;
   const std::size_t shown = std::min(table.rows.size(), style.max_values);
   ShortNames names;
@@ -67,27 +79,40 @@ void render_table(const Comparison& comparison, const ComparedTable& table,
   for (std::size_t i = 0; i < shown; ++i) {
     width = std::max(width, count_columns(name_of(table, table.rows[i], names)));
   }
-  const std::size_t free = style.width > kNumbersWidth ? style.width - kNumbersWidth : 0;
-  if (style.width != 0) width = std::max(kLeastWidth, std::min(width, free));
+  const bool amounts = has_amounts(style);
+  const std::size_t numbers = kSharesWidth + (amounts ? kAmountsWidth : 0);
+  const std::size_t free = style.width > numbers ? style.width - numbers : 0;
+  width = style.width == 0 ? std::min(width, kWidestText)
+                           : std::max(kLeastWidth, std::min(width, free));
+  const auto text = [&](std::string_view name) {
+    return style.width == 0 ? left(name, width) : cell(name, width, style.unicode);
+  };
   out << '\n'
-      << paint(style.color, kBold, cell(title_of(table), width, style.unicode))
-      << right("A", kShareWidth) << right("B", kShareWidth) << right("B - A", kShareWidth) << "  "
-      << right("A", kAmountWidth) << right("B", kAmountWidth) << right("B - A", kAmountWidth)
-      << '\n';
+      << paint(style.color, kBold, text(title_of(table))) << right("A", kShareWidth)
+      << right("B", kShareWidth) << right("B - A", kShareWidth);
+  if (amounts) {
+    out << "  " << right("A", kAmountWidth) << right("B", kAmountWidth)
+        << right("B - A", kAmountWidth);
+  }
+  out << '\n';
   for (std::size_t i = 0; i < shown; ++i) {
     const ComparedRow& row = table.rows[i];
     const bool noise = row.is_noise();
     const std::string_view color = noise ? kDim : row.errors > 0 ? kRed : kGreen;
-    std::string line = cell(name_of(table, row, names), width, style.unicode);
+    std::string line = text(name_of(table, row, names));
     if (row.kind != ComparedRow::Kind::kValue) line = paint(style.color, kDim, std::move(line));
     out << line << right(share_text(row.a, comparison.a), kShareWidth)
         << right(share_text(row.b, comparison.b), kShareWidth)
         << paint(style.color, color,
-                 right(points(row.difference), kShareWidth) +
-                     (noise && row.difference != 0 ? " ~" : "  "))
-        << right(amount_text(row.a.weight_ns, unit), kAmountWidth)
-        << right(amount_text(row.b.weight_ns, unit), kAmountWidth)
-        << right(amount_difference(row, unit), kAmountWidth) << '\n';
+                 right(points(row.difference), kShareWidth) + (noise && row.difference != 0 ? " ~"
+                                                               : amounts                    ? "  "
+                                                                                            : ""));
+    if (amounts) {
+      out << right(amount_text(row.a.weight_ns, unit), kAmountWidth)
+          << right(amount_text(row.b.weight_ns, unit), kAmountWidth)
+          << right(amount_difference(row, unit), kAmountWidth);
+    }
+    out << '\n';
   }
   if (shown < table.rows.size()) {
     out << paint(style.color, kDim,
@@ -105,12 +130,21 @@ Json side_json(const ComparedRow::Side& side) {
 Status render_comparison(const Comparison& comparison, const std::string (&names)[2],
                          const SummaryStyle& style, std::ostream& out) {
   const std::string& unit = comparison.value.unit;
-  const std::size_t width = std::max(count_columns(names[0]), count_columns(names[1]));
+  // Behind a name: its amount, and how many samples.
+  const std::size_t behind = kAmountWidth + 5 +
+                             std::max(count_columns(counts_text(comparison, comparison.a.samples)),
+                                      count_columns(counts_text(comparison, comparison.b.samples)));
+  const std::size_t most = style.width == 0           ? kWidestText
+                           : style.width > behind + 8 ? style.width - behind
+                                                      : 8;
+  const std::size_t width =
+      std::min(most, std::max(count_columns(names[0]), count_columns(names[1])));
   for (const auto& [letter, name, side] :
        {std::tuple{"A  ", names[0], comparison.a}, std::tuple{"B  ", names[1], comparison.b}}) {
-    out << paint(style.color, kBold, letter) << cell(name, width, style.unicode)
+    out << paint(style.color, kBold, letter)
+        << (style.width == 0 ? left(name, width) : cell(name, width, style.unicode))
         << right(amount_text(side.weight_ns, unit), kAmountWidth) << ", "
-        << with_thousands(side.samples) << (side.samples == 1 ? " sample" : " samples") << '\n';
+        << counts_text(comparison, side.samples) << '\n';
   }
   bool any_noise = false;
   for (const ComparedTable& table : comparison.tables) {
@@ -122,13 +156,19 @@ Status render_comparison(const Comparison& comparison, const std::string (&names
     });
   }
   out << '\n';
+  const auto say = [&](const std::string& text) {
+    for (const std::string& line : wrap(text, style.width, 2)) out << line << '\n';
+  };
   if (any_noise) {
-    out << "~ may be chance: within " << decimal(kTelling, 0)
-        << " standard errors of so few samples\n";
+    say("~ may be chance: within " + decimal(kTelling, 0) + " standard errors of so few samples");
+  }
+  if (!comparison.has_chance) {
+    say("how much of a difference is chance is not known: these are " +
+        escape_terminal(comparison.counted) + ", not samples");
   }
   for (const std::string& key : comparison.left_out) {
-    out << "not compared, for its many values: " << escape_terminal(key) << " (--summary "
-        << escape_terminal(key) << ")\n";
+    say("not compared, for its many values: " + escape_terminal(key) + " (--summary " +
+        escape_terminal(key) + ")");
   }
   return flush_output(out);
 }
@@ -159,8 +199,10 @@ Status render_comparison_json(const Comparison& comparison, const std::string (&
       json["a"] = side_json(row.a);
       json["b"] = side_json(row.b);
       json["difference"] = row.difference;
-      json["standard_errors"] = row.errors;
-      json["noise"] = row.is_noise();
+      if (comparison.has_chance) {
+        json["standard_errors"] = row.errors;
+        json["noise"] = row.is_noise();
+      }
       return json;
     });
     out << line.dump() << '\n';

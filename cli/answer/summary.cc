@@ -16,6 +16,7 @@
 #include "cli/format/common/frame_tree.h"
 #include "cli/format/common/json_values.h"
 #include "cli/format/common/leaf_functions.h"
+#include "cli/format/common/ledger_text.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
 #include "cli/profile/many_label_sets.h"
@@ -150,12 +151,18 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   const ValueType whole_value = profile.whole_value();
   const std::string& unit = whole_value.unit;
   const std::size_t kinds = profile.has_kinds() ? profile.values.size() : 0;
+  const bool sampled = profile.counts_samples();
+  const std::string count_title = escape_terminal(profile.counted);
   constexpr std::size_t kShareWidth = 7;
-  constexpr std::size_t kErrorWidth = 7;
   constexpr std::size_t kTimeWidth = 10;
-  constexpr std::size_t kCountWidth = 9;
+  const std::size_t error_width = sampled ? 7 : 0;
+  // What another tool counts has longer names, and reaches millions.
+  const std::size_t count_width =
+      sampled
+          ? 9
+          : std::max<std::size_t>(13, std::min<std::size_t>(20, count_columns(count_title) + 2));
   const std::size_t numbers_width =
-      kShareWidth + kErrorWidth + (1 + kinds) * kTimeWidth + kCountWidth + 2;
+      kShareWidth + error_width + (1 + kinds) * kTimeWidth + count_width + 2;
   constexpr std::size_t kLeastWidth = 16;
   constexpr const char* kIndent = "    ";
   ShortNames names;
@@ -177,8 +184,12 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   }
   // A quarter of the line for the bar, if the values leave it; numbers never yield.
   const std::size_t free = style.width > numbers_width ? style.width - numbers_width : 0;
-  const std::size_t value_width =
-      style.width == 0 ? widest : std::max(kLeastWidth, std::min(widest, free * 3 / 4));
+  const std::size_t value_width = style.width == 0
+                                      ? std::min(widest, kWidestText)
+                                      : std::max(kLeastWidth, std::min(widest, free * 3 / 4));
+  const auto fitted = [&](std::string_view text) {
+    return style.width == 0 ? left(text, value_width) : cell(text, value_width, style.unicode);
+  };
   constexpr std::size_t kBarWithoutTerminal = 24;
   const std::size_t bar_width = style.width == 0     ? kBarWithoutTerminal
                                 : free > value_width ? free - value_width
@@ -186,32 +197,33 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   const std::vector<std::uint64_t> shares = shares_of_1000(times);
   const std::uint64_t whole = std::accumulate(times.begin(), times.end(), std::uint64_t{0});
 
-  out << paint(style.color, kBold, cell(title, value_width, style.unicode))
-      << right("share", kShareWidth) << std::string(kErrorWidth, ' ')
-      << right(whole_value.is_time() ? "time" : unit, kTimeWidth);
+  out << paint(style.color, kBold, fitted(title)) << right("share", kShareWidth)
+      << std::string(error_width, ' ')
+      << right(whole_value.is_time() ? "time" : escape_terminal(unit), kTimeWidth);
   for (std::size_t i = 0; i < kinds; ++i) out << right(profile.values[i].name, kTimeWidth);
-  out << right("samples", kCountWidth) << '\n';
+  out << right(first_columns(count_title, count_width - 1), count_width) << '\n';
   for (std::size_t i = 0; i < table.size(); ++i) {
     const TableRow& row = table[i];
-    std::string value = cell(row.value, value_width, style.unicode);
+    std::string value = fitted(row.value);
     if (row.ours) value = paint(style.color, kDim, std::move(value));
     std::string line =
         value + right(percent_text(shares[i]), kShareWidth) +
-        right(error_text(errors.of(row.amount.by_account), style.unicode), kErrorWidth) +
+        (sampled ? right(error_text(errors.of(row.amount.by_account), style.unicode), error_width)
+                 : std::string()) +
         right(amount_text(row.amount.weight_ns, unit), kTimeWidth);
     for (std::size_t k = 0; k < kinds; ++k) {
       line += right(amount_text(row.amount.by_value[k], unit), kTimeWidth);
     }
-    line += right(std::to_string(row.amount.count), kCountWidth);
+    line += right(std::to_string(row.amount.count), count_width);
     const std::string drawn = bar(row.amount.weight_ns, largest, bar_width, style.unicode);
     if (!drawn.empty()) line += "  " + drawn;
     out << line << '\n';
     for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
       const std::string text = kIndent + escape_terminal(names.of(functions.text(name)));
-      out << paint(style.color, kDim, cell(text, value_width, style.unicode))
+      out << paint(style.color, kDim, fitted(text))
           << right(percent_text(share_of_1000(part.weight_ns, whole)), kShareWidth)
-          << std::string(kErrorWidth, ' ') << right(amount_text(part.weight_ns, unit), kTimeWidth)
-          << std::string(kinds * kTimeWidth, ' ') << right(std::to_string(part.count), kCountWidth)
+          << std::string(error_width, ' ') << right(amount_text(part.weight_ns, unit), kTimeWidth)
+          << std::string(kinds * kTimeWidth, ' ') << right(std::to_string(part.count), count_width)
           << '\n';
     }
   }
@@ -237,8 +249,8 @@ void render_functions(const Profile& profile, SummaryStyle style, std::ostream& 
     all.add(row, labels.account(row), functions.of(row));
   }
   style.functions *= kAlone;
-  render_table("function", {{"(all samples)", std::move(all), true}}, functions, errors, profile,
-               style, out);
+  const std::string title = "(all " + escape_terminal(profile.counted) + ")";
+  render_table("function", {{title, std::move(all), true}}, functions, errors, profile, style, out);
 }
 
 // Which service a process is, where it has published that.
@@ -298,10 +310,9 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
     time_ns += row.weight_ns;
   }
   const auto amount_json = [&](const Amount& amount) {
-    Json json{{"samples", amount.count},
-              {"time_ns", amount.weight_ns},
-              {"share_error", errors.of(amount.by_account)},
-              {"functions", functions_json(amount, functions)}};
+    Json json{{"samples", amount.count}, {"time_ns", amount.weight_ns}};
+    if (profile.counts_samples()) json["share_error"] = errors.of(amount.by_account);
+    json["functions"] = functions_json(amount, functions);
     for (std::size_t i = 0; profile.has_kinds() && i < profile.values.size(); ++i) {
       json["times_ns"][profile.values[i].name] = amount.by_value[i];
     }
@@ -336,7 +347,7 @@ Status render_label_keys(const Profile& profile, const SummaryStyle& style, std:
     time_ns += row.weight_ns;
   }
   if (keys.empty()) {
-    out << "no labels in " << counted(samples, "sample", "samples") << '\n';
+    out << "no labels in " << count_text(samples, profile) << '\n';
     if (style.functions != 0 && samples != 0) render_functions(profile, style, out);
     return flush_output(out);
   }
@@ -344,10 +355,12 @@ Status render_label_keys(const Profile& profile, const SummaryStyle& style, std:
   std::stable_sort(order.begin(), order.end(), kMoreTime);
   std::size_t width = 0;
   for (const auto& [key, use] : order) width = std::max(width, count_columns(shown_value(key)));
-  if (style.width != 0) width = std::min(width, std::max<std::size_t>(style.width / 2, 16));
+  width =
+      std::min(width, style.width == 0 ? kWidestText : std::max<std::size_t>(style.width / 2, 16));
   for (const auto& [key, use] : order) {
     const std::size_t count = use.values.size();
-    out << cell(shown_value(key), width, style.unicode)
+    const std::string shown = shown_value(key);
+    out << (style.width == 0 ? left(shown, width) : cell(shown, width, style.unicode))
         << right(percent_text(share_of_1000(use.weight_ns, time_ns)), 8)
         << (whole_value.is_time() ? " of the time, " : " of " + whole_value.name + ", ")
         << counted(count, "value", "values") << '\n';

@@ -67,6 +67,7 @@ class CsvRenderer {
     for (const std::string& amount : amount_columns()) {
       out << (used.empty() ? "" : ",") << cell(*used.insert(amount).first);
     }
+    out << ',' << cell(*used.insert(count_column()).first);
     for (const std::string_view own : kOwn) out << ',' << *used.emplace(own).first;
     for (const std::string& key : keys_) {
       // A column that a user asks for by our name is ours.
@@ -88,9 +89,8 @@ class CsvRenderer {
   }
 
  private:
-  static constexpr std::array<std::string_view, 9> kOwn{"samples",   "function",    "module",
-                                                        "stack_end", "outcome",     "comm",
-                                                        "pid",       "thread_name", "thread_id"};
+  static constexpr std::array<std::string_view, 8> kOwn{
+      "function", "module", "stack_end", "outcome", "comm", "pid", "thread_name", "thread_id"};
 
   struct Amount {
     std::uint64_t weight_ns = 0;
@@ -112,6 +112,15 @@ class CsvRenderer {
     std::string name = escape_folded(whole.name + "_" + whole.unit);
     if (std::ranges::find(kOwn, name) != kOwn.end()) name.insert(0, "value.");
     return {name};
+  }
+
+  // "samples", or what such a profile counts.
+  std::string count_column() const {
+    std::string name = escape_folded(profile_.counted);
+    if (std::ranges::find(kOwn, name) != kOwn.end() || name == amount_columns().front()) {
+      name.insert(0, "count.");
+    }
+    return name;
   }
 
   // Rows that look the same are one, wherever they differ otherwise.

@@ -1,9 +1,13 @@
 #include "cli/format/recording_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <istream>
 
+#include "cli/format/common/foreign_file.h"
 #include "cli/format/common/gzip_source.h"
+#include "cli/format/common/read_budget.h"
+#include "cli/format/common/rows.h"
 #include "cli/format/jsonl/jsonl_reader.h"
 #include "cli/format/pprof/pprof_reader.h"
 #include "cli/text/text.h"
@@ -15,11 +19,26 @@ namespace {
 // largest that labelscope has written had a tenth of this.
 constexpr std::size_t kMostPprofBytes = std::size_t{1} << 30;
 
-Result<std::string> whole(std::istream& in) {
+// The first field of every pprof file has a number below 16, and is a number or has a length.
+bool may_be_pprof(std::string_view bytes) {
+  const auto tag = static_cast<unsigned char>(bytes.front());
+  const unsigned type = tag & 7U;
+  return tag >= 8 && tag < 128 && (type == 0 || type == 2);
+}
+
+Result<std::string> whole_pprof(std::istream& in, ReadBudget& budget) {
   std::string bytes;
   std::array<char, 1U << 16> piece;
   while (in.read(piece.data(), piece.size()), in.gcount() > 0) {
+    const bool first = bytes.empty();
     bytes.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+    budget.read(static_cast<std::size_t>(in.gcount()));
+    if (first) {
+      if (std::string why = why_not_read(bytes); !why.empty()) {
+        return Error{ErrorCode::kUnsupported, std::move(why)};
+      }
+      if (!may_be_pprof(bytes)) return Error{ErrorCode::kMalformed, std::string(kNeitherKind)};
+    }
     if (bytes.size() > kMostPprofBytes) {
       return Error{ErrorCode::kLimit, "unpacked, it has more than " +
                                           with_thousands(kMostPprofBytes >> 20) +
@@ -30,70 +49,73 @@ Result<std::string> whole(std::istream& in) {
   return bytes;
 }
 
-// Both begin with a message as field 1: here it has messages itself, in pprof it has numbers.
-bool is_otlp(std::string_view bytes) {
-  constexpr char kFirstMessage = 0x0a;
-  constexpr char kSecondMessage = 0x12;
-  if (!bytes.starts_with(kFirstMessage)) return false;
-  std::size_t at = 1;  // of the length
-  while (at < bytes.size() && (bytes[at] & 0x80) != 0) ++at;
-  const bool empty = at == 1 && bytes.substr(1, 1) == std::string_view("\0", 1);
-  return !empty && at + 1 < bytes.size() &&
-         (bytes[at + 1] == kFirstMessage || bytes[at + 1] == kSecondMessage);
+// Of a recording with several kinds of time, the samples of the one that is wanted.
+Status choose_value(Profile& profile, const std::string& wanted) {
+  if (wanted.empty()) return {};
+  const auto is_wanted = [&](const ValueType& value) {
+    return wanted == value.name || wanted == text_of(value);
+  };
+  const auto found = std::ranges::find_if(profile.values, is_wanted);
+  if (found == profile.values.end()) {
+    std::string there;
+    for (const ValueType& value : profile.values) {
+      there += (there.empty() ? "" : ", ") + text_of(value);
+    }
+    return Error{ErrorCode::kUnsupported, "it has no value " + wanted + "; there is: " + there};
+  }
+  if (!profile.has_kinds()) return {};
+  const auto kind = static_cast<std::size_t>(found - profile.values.begin());
+  std::erase_if(profile.rows, [&](const SampleRow& row) { return row.value != kind; });
+  for (SampleRow& row : profile.rows) row.value = 0;
+  profile.remarks.push_back("only " + text_of(*found) + " time");
+  profile.values = {*found};
+  profile.ledger = ledger_of_rows(profile);
+  return {};
 }
 
-// The last word of a line of folded stacks, if it is one: "main;work 12".
-bool ends_with_number(std::string_view line) {
-  const std::size_t space = line.rfind(' ');
-  return space != line.npos && space + 1 < line.size() &&
-         line.find_first_not_of("0123456789", space + 1) == line.npos;
+Result<ReadRecording> read_lines(std::istream& in, ReadBudget& budget, const std::string& value) {
+  auto recording = read_jsonl(in, budget);
+  if (!recording) return recording;
+  if (Status has = choose_value(recording->profile, value); !has) return std::move(has).error();
+  return recording;
 }
 
-// What labelscope writes and does not read, in words; empty: it is nothing of that.
-std::string_view written_only(std::string_view bytes) {
-  if (is_otlp(bytes)) return "profiles of OpenTelemetry (OTLP)";
-  const std::string_view line = bytes.substr(0, bytes.find_first_of("\r\n"));
-  if (line.find(",samples,function,module,stack_end,") != line.npos) return "a table (.csv)";
-  if (line.starts_with("<!doctype html>")) return "a page (.html)";
-  if (line.starts_with("<svg ") || line.starts_with("<?xml ")) return "a picture (.svg)";
-  const bool text = line.find('\0') == line.npos;
-  return text && ends_with_number(line) ? "folded stacks (.folded)" : "";
-}
-
-Result<ReadRecording> read_unpacked(std::istream& in) {
+Result<ReadRecording> read_unpacked(std::istream& in, const GzipSource* packed,
+                                    const std::string& value) {
+  ReadBudget budget(packed);
   const int first = in.peek();
   // Some editors put a byte order mark in front of UTF-8. No pprof file begins with its bytes.
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (first == 0xEF) {
     for (const char byte : kByteOrderMark) {
       if (in.get() != static_cast<unsigned char>(byte)) {
-        return Error{ErrorCode::kMalformed, "it does not begin as a recording of labelscope does"};
+        return Error{ErrorCode::kMalformed, std::string(kNeitherKind)};
       }
     }
-    return read_jsonl(in);
+    return read_lines(in, budget, value);
   }
   // A recording is lines of JSON. No field of a pprof file begins with this byte.
-  if (first == '{' || first == std::istream::traits_type::eof()) return read_jsonl(in);
-  auto bytes = whole(in);
-  if (!bytes) return std::move(bytes).error();
-  if (const std::string_view what = written_only(*bytes); !what.empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 "it holds " + std::string(what) +
-                     ", which labelscope writes and does not read; read the recording (.jsonl) or "
-                     "the pprof file of the same samples"};
+  if (first == '{' || first == std::istream::traits_type::eof()) {
+    return read_lines(in, budget, value);
   }
-  return read_pprof(*bytes);
+  auto bytes = whole_pprof(in, budget);
+  if (!bytes) return std::move(bytes).error();
+  if (packed != nullptr && packed->is_too_large()) {
+    return Error{ErrorCode::kLimit, packed->problem()};
+  }
+  return read_pprof(*bytes, budget, value);
 }
 
 }  // namespace
 
-Result<ReadRecording> read_recording(std::istream& in) {
+Result<ReadRecording> read_recording(std::istream& in, const std::string& value) {
   constexpr int kFirstOfGzip = 0x1f;  // neither JSON nor pprof begins with it
-  if (in.peek() != kFirstOfGzip) return read_unpacked(in);
+  if (in.peek() != kFirstOfGzip) return read_unpacked(in, nullptr, value);
   GzipSource source(in);
   std::istream unpacked(&source);
-  auto recording = read_unpacked(unpacked);
+  auto recording = read_unpacked(unpacked, &source, value);
   if (in.bad()) return Error{ErrorCode::kSystem, "it cannot be read to its end"};
+  if (source.is_too_large()) return Error{ErrorCode::kLimit, source.problem()};
   if (source.problem().empty()) return recording;
   if (!recording) {
     return Error{recording.error().code, source.problem() + "; " + recording.error().context};

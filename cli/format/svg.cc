@@ -179,10 +179,11 @@ class SvgRenderer {
     const double top = kHead + static_cast<double>(box.depth) * kRowHeight;
     const std::uint64_t time_ns = box.end_ns - box.begin_ns;
     out << "<g class=\"b\"><title>" << escape_xml(*box.text) << " (" << percent(time_ns, whole_ns_)
-        << ", " << with_thousands(time_ns) << " ns, " << counted(box.count, "sample", "samples")
-        << ")</title><rect x=\"" << decimal(left, 2) << "\" y=\"" << decimal(top, 0)
-        << "\" width=\"" << decimal(width, 2) << "\" height=\"" << decimal(kRowHeight - 1, 0)
-        << "\" rx=\"1\" fill=\"" << color_of(box) << "\"/>";
+        << ", " << with_thousands(time_ns) << ' '
+        << (whole_.is_time() ? std::string("ns") : escape_xml(escape_terminal(whole_.unit))) << ", "
+        << escape_xml(count_text(box.count, profile_)) << ")</title><rect x=\"" << decimal(left, 2)
+        << "\" y=\"" << decimal(top, 0) << "\" width=\"" << decimal(width, 2) << "\" height=\""
+        << decimal(kRowHeight - 1, 0) << "\" rx=\"1\" fill=\"" << color_of(box) << "\"/>";
     const std::string shown = fitting(*box.text, (width - 6) / kLetter);
     if (!shown.empty()) {
       out << "<text x=\"" << decimal(left + 3, 2) << "\" y=\"" << decimal(top + 12, 0) << "\">"
@@ -223,6 +224,7 @@ class SvgRenderer {
 
   inline static const std::string kAll = "all samples";
   const Profile& profile_;
+  const ValueType whole_ = profile_.whole_value();
   std::size_t label_rows_;
   FrameLines lines_;
   std::uint64_t whole_ns_ = 0;

@@ -28,6 +28,11 @@ void SelectionOptions::declare(OptionList& list) {
       selection.conditions, parse_conditions);
   list.word("--since", "TIME", "Not before this time from the start (10, 500ms, 2m)",
             selection.since, parse_moment);
+  list.word(
+      "--value", "NAME",
+      "Which value of a pprof file that has several (inuse_space, delay); default: CPU or wall "
+      "time, else the file's own default",
+      value, NotEmpty{"the name of the value"});
   list.word("--until", "TIME", "Before this time from the start", selection.until, parse_duration);
 }
 

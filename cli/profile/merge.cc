@@ -61,14 +61,14 @@ void add(Ledger& to, const Ledger& from) {
 }  // namespace
 
 Status check_same_values(const Profile& one, const Profile& other) {
-  if (one.values == other.values) return {};
-  const auto words = [](const Profile& profile) {
+  if (one.values == other.values && one.counted == other.counted) return {};
+  const auto words = [&](const Profile& profile) {
     std::string all;
     for (const ValueType& value : profile.values) {
       all += (all.empty() ? "" : " and ") + text_of(value) +
              (time_kind(value) != nullptr ? " time" : "");
     }
-    return all;
+    return all + (one.counted == other.counted ? "" : " by " + profile.counted);
   };
   return Error{ErrorCode::kUnsupported, "it counts " + words(other) + ", and the one before " +
                                             words(one) + "; give recordings that count the same"};

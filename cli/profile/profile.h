@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/profile/value_types.h"
@@ -131,14 +132,21 @@ struct Ledger {
 inline constexpr std::size_t kMostRemarks = 64;
 inline constexpr std::size_t kLongestRemark = 4096;
 
+// Profile::counted of everything that labelscope records.
+inline constexpr std::string_view kSamples = "samples";
+
 struct Profile {
   // What was recorded and how; all of it goes into every file that has a place for it.
   std::string tool_version;
   std::string event;  // "cpu-clock", "cycles"; by ptrace "cpu-time", "wall-clock"
   std::vector<ValueType> values{time_value(LS_ON_CPU)};  // at least one, at most kMostValueTypes
-  std::string backend;                                   // "bpf" or "ptrace"
-  std::string call_graph;                                // "fp", "dwarf" or "none"
-  std::string command_line;                              // of labelscope itself
+  // What SampleRow::count counts: samples, which chance has chosen; or what a pprof file of another
+  // tool counts ("inuse_objects"), "entries" where it counts nothing. Then no number has an error
+  // that could be known.
+  std::string counted = std::string(kSamples);
+  std::string backend;       // "bpf" or "ptrace"
+  std::string call_graph;    // "fp", "dwarf" or "none"
+  std::string command_line;  // of labelscope itself
   std::string kernel_release;
   std::uint64_t start_unix_ns = 0;
   std::uint64_t start_monotonic_ns = 0;
@@ -161,6 +169,7 @@ struct Profile {
   ValueType whole_value() const;
   // Whether rows are of different kinds, so that the kind of each is worth a word.
   bool has_kinds() const { return values.size() > 1; }
+  bool counts_samples() const { return counted == kSamples; }
 };
 
 }  // namespace labelscope::cli

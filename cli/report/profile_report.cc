@@ -122,9 +122,12 @@ void ProfileReport::say_files() const {
 }
 
 void ProfileReport::say_ledger() const {
-  log::info(time_line(profile_));
-  log::info(ledger_line(profile_));
-  if (const std::string stacks = stacks_line(profile_.ledger); !stacks.empty()) log::info(stacks);
+  const std::size_t width = terminal_width(STDERR_FILENO);
+  for (const std::string& sentence :
+       {time_line(profile_), ledger_line(profile_), stacks_line(profile_.ledger)}) {
+    if (sentence.empty()) continue;
+    for (const std::string& line : wrap(sentence, width)) log::info(line);
+  }
   if (const std::string next = next_step(); !next.empty()) log::info("next: " + next);
 }
 

@@ -1,5 +1,6 @@
 #include "cli/report/read_recordings.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -19,8 +20,8 @@
 namespace labelscope::cli {
 namespace {
 
-Result<ReadRecording> read(const std::string& path) {
-  if (path == "-") return read_recording(std::cin);
+Result<ReadRecording> read(const std::string& path, const std::string& value) {
+  if (path == "-") return read_recording(std::cin, value);
   std::error_code none;
   if (std::filesystem::is_directory(path, none)) {
     return Error{ErrorCode::kSystem, "it is a directory"};
@@ -28,7 +29,7 @@ Result<ReadRecording> read(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) return system_error(errno, "cannot open it");
-  return read_recording(file);
+  return read_recording(file, value);
 }
 
 void add(std::vector<SeenValues>& all, std::vector<SeenValues> seen) {
@@ -48,12 +49,13 @@ Identity identity_of(const Profile& profile) {
 
 }  // namespace
 
-ReadRecordings read_recordings(const std::vector<std::string>& paths, const Selection& selection) {
+ReadRecordings read_recordings(const std::vector<std::string>& paths, const Selection& selection,
+                               const std::string& value) {
   ReadRecordings all;
   std::set<Identity> seen;
   for (const std::string& path : paths) {
     const std::string name = path == "-" ? "stdin" : escape_terminal(path);
-    auto recording = read(path);
+    auto recording = read(path, value);
     if (recording) add_keys(recording->profile, all.keys);
     Status done = recording ? Status() : Status(std::move(recording).error());
     if (done) {
@@ -92,6 +94,18 @@ ReadRecordings read_recordings(const std::vector<std::string>& paths, const Sele
   for (const Condition& condition : selection.conditions) asked.push_back(condition.key());
   warn_of_unknown_keys(asked, "--where", all.keys);
   return all;
+}
+
+bool has_no_values(const Profile& profile) {
+  return profile.backend.empty() &&
+         std::all_of(profile.rows.begin(), profile.rows.end(),
+                     [](const SampleRow& row) { return row.weight_ns == 0; });
+}
+
+std::string no_values_text(const Profile& profile) {
+  return "its values are all 0: " + count_text(profile.ledger.written, profile) + ", nothing of " +
+         escape_terminal(text_of(profile.whole_value())) +
+         " (--value chooses another one, where there are several)";
 }
 
 std::string why_none_is_left(const Selection& selection, const ReadRecordings& recordings) {

@@ -19,8 +19,14 @@ struct ReadRecordings {
   std::vector<SeenValues> seen;  // by the conditions
 };
 
-// "-" is stdin.
-ReadRecordings read_recordings(const std::vector<std::string>& paths, const Selection& selection);
+// "-" is stdin. `value`: as read_recording().
+ReadRecordings read_recordings(const std::vector<std::string>& paths, const Selection& selection,
+                               const std::string& value);
+
+// Whether its values are all 0, which a file of another tool may have: shares of nothing are none.
+bool has_no_values(const Profile& profile);
+// "its values are all 0: 12 entries of contentions"
+std::string no_values_text(const Profile& profile);
 
 // Why the selection leaves nothing of them: the condition that no sample meets, and the values that
 // there are.

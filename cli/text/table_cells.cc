@@ -68,6 +68,10 @@ std::string cell(std::string_view text, std::size_t width, bool unicode) {
   return out;
 }
 
+std::string left(std::string_view text, std::size_t width) {
+  return std::string(text) + std::string(width - std::min(width, count_columns(text)), ' ');
+}
+
 std::string right(std::string_view text, std::size_t width) {
   return std::string(width - std::min(width, count_columns(text)), ' ') + std::string(text);
 }

@@ -9,6 +9,11 @@ constexpr std::size_t kBufferBytes = 256UL * 1024;
 // 15 is the largest window; adding 16 asks zlib for a gzip header instead of its own.
 constexpr int kGzipWindowBits = 15 + 16;
 
+// Recordings are 5 to 20 times as large as their compressed files, and zlib's format ends at 1,032
+// times. What is beyond this, and not small, is made to fill memory.
+constexpr std::uint64_t kMostTimes = 100;
+constexpr std::uint64_t kSmall = std::uint64_t{64} << 20;
+
 }  // namespace
 
 GzipSource::GzipSource(std::istream& in) : in_(in), packed_(kBufferBytes), unpacked_(kBufferBytes) {
@@ -33,6 +38,7 @@ bool GzipSource::fill() {
   in_.read(packed_.data(), static_cast<std::streamsize>(packed_.size()));
   zlib_.next_in = reinterpret_cast<Bytef*>(packed_.data());
   zlib_.avail_in = static_cast<uInt>(in_.gcount());
+  taken_ += zlib_.avail_in;
   return zlib_.avail_in > 0;
 }
 
@@ -46,7 +52,15 @@ void GzipSource::unpack() {
   zlib_.next_out = reinterpret_cast<Bytef*>(unpacked_.data());
   zlib_.avail_out = static_cast<uInt>(unpacked_.size());
   const int result = inflate(&zlib_, Z_NO_FLUSH);
-  setg(unpacked_.data(), unpacked_.data(), unpacked_.data() + (unpacked_.size() - zlib_.avail_out));
+  const std::size_t size = unpacked_.size() - zlib_.avail_out;
+  setg(unpacked_.data(), unpacked_.data(), unpacked_.data() + size);
+  given_ += size;
+  if (given_ > kSmall && given_ / kMostTimes > taken_) {
+    over_ = too_large_ = true;
+    problem_ = "it unpacks to more than " + std::to_string(kMostTimes) +
+               " times its size, as no recording does";
+    return;
+  }
   if (result == Z_STREAM_END) {
     begun_ = false;
     inflateReset(&zlib_);

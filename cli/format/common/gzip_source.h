@@ -3,6 +3,7 @@
 
 #include <zlib.h>
 
+#include <cstdint>
 #include <istream>
 #include <streambuf>
 #include <string>
@@ -21,6 +22,10 @@ class GzipSource : public std::streambuf {
 
   // Empty: the file was whole.
   const std::string& problem() const { return problem_; }
+  // It unpacks to far more than any recording does, and was left there.
+  bool is_too_large() const { return too_large_; }
+  // Compressed bytes by now.
+  std::uint64_t taken() const { return taken_; }
 
  protected:
   int_type underflow() override;
@@ -34,6 +39,9 @@ class GzipSource : public std::streambuf {
   std::vector<char> packed_;
   std::vector<char> unpacked_;
   std::string problem_;
+  std::uint64_t taken_ = 0;
+  std::uint64_t given_ = 0;
+  bool too_large_ = false;
   bool begun_ = false;  // within a gzip member
   bool over_ = false;
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cli/text/escape.h"
 #include "cli/text/shares.h"
 #include "cli/text/text.h"
 #include "labelscope/label.h"
@@ -80,6 +81,11 @@ std::string stacks_line(const Ledger& ledger) {
          with_thousands(all - whole[0] - whole[1]) + " incomplete" + reasons;
 }
 
+std::string count_text(std::uint64_t count, const Profile& profile) {
+  const bool one = profile.counts_samples() && count == 1;
+  return with_thousands(count) + " " + (one ? "sample" : escape_terminal(profile.counted));
+}
+
 bool adds_up(const Ledger& ledger) {
   std::uint64_t sum = 0;
   for (std::uint64_t count : ledger.outcomes) sum += count;
@@ -120,14 +126,15 @@ std::string ledger_line(const Profile& profile) {
                with_thousands(ledger.outcomes[outcome]);
   }
   if (!reasons.empty()) reasons += ")";
-  return with_thousands(ledger.taken) + (ledger.taken == 1 ? " sample by " : " samples by ") +
-         profile.event + " = " + with_thousands(ledger.outcomes[LS_LABELLED]) + " labelled + " +
+  // Only labelscope writes and drops.
+  const bool ours = !profile.backend.empty() && profile.remarks.empty();
+  return count_text(ledger.taken, profile) + " by " + profile.event + " = " +
+         with_thousands(ledger.outcomes[LS_LABELLED]) + " labelled + " +
          with_thousands(ledger.outcomes[LS_UNLABELLED]) + " unlabelled + " +
          with_thousands(unreadable) + " unreadable" + reasons +
-         (profile.remarks.empty()
-              ? "; " + with_thousands(ledger.written) + " written, " +
-                    with_thousands(ledger.dropped) + " dropped" + stop_text(ledger)
-              : std::string());
+         (ours ? "; " + with_thousands(ledger.written) + " written, " +
+                     with_thousands(ledger.dropped) + " dropped" + stop_text(ledger)
+               : std::string());
 }
 
 std::string remarks_line(const Profile& profile) {

@@ -1,6 +1,7 @@
 // The numbers of a recording that add up, as sentences: on stderr at its end, and in the page.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,8 @@
 
 namespace labelscope::cli {
 
+// "1 sample", "3 samples"; of what another tool counts "3 inuse_objects", escaped.
+std::string count_text(std::uint64_t count, const Profile& profile);
 // "1,000 samples by cpu-clock = 900 labelled + ...; 1,000 written, 0 dropped".
 std::string ledger_line(const Profile& profile);
 // "8.02 s of CPU time by the kernel's account = 7.95 s attributed (99.1%) + ...".

@@ -44,6 +44,7 @@ Json header_json(const Profile& profile) {
     header["values"] = array_json(
         profile.values, [](const ValueType& value) { return bytes_json(text_of(value)); });
   }
+  if (!profile.counts_samples()) header["counted"] = bytes_json(profile.counted);
   if (!profile.remarks.empty()) header["remarks"] = array_json(profile.remarks, bytes_json);
   return header;
 }

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "cli/format/common/foreign_file.h"
 #include "cli/format/common/ledger_text.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
@@ -20,8 +21,12 @@ namespace labelscope::cli {
 namespace {
 
 constexpr std::uint64_t kVersion = 1;
-// The longest line that labelscope writes is that of a label set: some MiB.
-constexpr std::size_t kMaxLine = std::size_t{64} << 20;
+// The longest line that labelscope writes is that of a label set, of which six publishers' labels are
+// less than a MiB. A parsed line takes ten times its length.
+constexpr std::size_t kMaxLine = std::size_t{16} << 20;
+// What each thing takes in memory, as in pprof_reader.cc.
+constexpr std::size_t kOfFrame = 32;
+constexpr std::size_t kOfSample = 2 * sizeof(SampleRow);
 // No text of a recording can have this in it: its quotes would be escaped.
 constexpr std::string_view kHeaderBegins = R"({"type":"header",)";
 
@@ -37,10 +42,12 @@ bool take_as_written(std::string_view line, SampleRow& row) {
 
 class Reader {
  public:
+  explicit Reader(ReadBudget& budget) : budget_(budget) {}
   Status take(std::string_view line);
   // Another recording begins: what follows has numbers of its own.
   bool is_over() const { return is_over_; }
-  void too_long() { damaged("it has more than 64 MiB"); }
+  bool has_header() const { return has_header_; }
+  void too_long() { damaged("it has more than 16 MiB"); }
   Result<ReadRecording> finish(bool cut_line);
 
  private:
@@ -55,13 +62,14 @@ class Reader {
   static ProfileModule module(Fields& fields);
   Location location(Fields& fields);
   Stack stack(Fields& fields);
-  static LabelSet label_set(Fields& fields);
+  LabelSet label_set(Fields& fields);
   template <class T>
   std::string_view place(std::vector<T>& table, Fields& fields, T entry);
   void damaged(std::string why);
   void end_at_next_recording();
   void lose_labels(SampleRow& row);
 
+  ReadBudget& budget_;
   ReadRecording read_;
   std::vector<std::uint8_t> outcomes_;  // ours, by the recording's numbers
   std::vector<std::uint16_t> flags_;    // ours, by the recording's bits
@@ -98,7 +106,9 @@ Status Reader::take(std::string_view line) {
   const std::string type = object.is_object() ? fields.bytes("type") : std::string();
   if (!has_header_) {
     if (type != "header" || fields.bytes("format") != "labelscope-recording") {
-      return Error{ErrorCode::kMalformed, "it does not begin as a recording of labelscope does"};
+      const std::string why = why_not_read(line);
+      return Error{why.empty() ? ErrorCode::kMalformed : ErrorCode::kUnsupported,
+                   why.empty() ? "it does not begin as a recording of labelscope does" : why};
     }
     return take_header(fields);
   }
@@ -163,6 +173,9 @@ Status Reader::take_header(Fields fields) {
     while (bit < kSampleFlagCount && sample_flag_name(bit) != fields.bytes_of(name)) ++bit;
     flags_.push_back(static_cast<std::uint16_t>(bit < kSampleFlagCount ? 1U << bit : 0));
   });
+  if (const Json* counted = fields.find("counted"); counted != nullptr) {
+    profile.counted = fields.bytes_of(*counted);
+  }
   if (!take_values(fields) || !fields.good()) {
     return Error{ErrorCode::kMalformed, "its first line is damaged"};
   }
@@ -274,6 +287,8 @@ Location Reader::location(Fields& fields) {
     SourceLine source{line.bytes("function"), line.bytes("system_name"), line.bytes("file"),
                       line.small<std::int32_t>("line")};
     if (!line.good()) fields.spoil();
+    budget_.keep(2 * sizeof source + source.function.size() + source.system_name.size() +
+                 source.file.size());
     made.lines.push_back(std::move(source));
   });
   return made;
@@ -281,10 +296,14 @@ Location Reader::location(Fields& fields) {
 
 Stack Reader::stack(Fields& fields) {
   Stack made;
+  std::size_t lines = 1;
   fields.each("locations", [&](const Json& element) {
     const Index location = fields.reference_of(element, read_.profile.locations.size());
-    if (location != kNoIndex) made.frames.push_back(location);
+    if (location == kNoIndex) return;
+    made.frames.push_back(location);
+    lines += std::max<std::size_t>(1, read_.profile.locations[location].lines.size());
   });
+  budget_.keep(sizeof made + kOfFrame * lines);
   const std::string end = fields.bytes("end");
   if (end == kUnknownStackEnd) return made;
   unsigned ours = LS_STACK_NOT_WANTED;
@@ -301,6 +320,7 @@ LabelSet Reader::label_set(Fields& fields) {
     Fields label(element);
     made.push_back(
         {label.bytes("key"), label.bytes("value"), label.small<std::uint8_t>("publisher")});
+    budget_.keep(2 * sizeof(Label) + made.back().key.size() + made.back().value.size());
     if (!label.good()) fields.spoil();
   });
   return made;
@@ -327,6 +347,7 @@ bool Reader::take_sample(SampleRow row) {
   const bool known = row.outcome < outcomes_.size();
   row.outcome = known ? outcomes_[row.outcome] : std::uint8_t{LS_UNREADABLE_MALFORMED};
   if (refers_to_labels && row.label_set == kNoIndex) lose_labels(row);
+  budget_.keep(kOfSample);
   read_.profile.rows.push_back(row);
   return true;
 }
@@ -334,7 +355,7 @@ bool Reader::take_sample(SampleRow row) {
 // "No such label" would say of the program what is true of the file alone.
 void Reader::lose_labels(SampleRow& row) {
   if (is_unreadable(row.outcome)) return;
-  row.outcome = LS_UNREADABLE_MALFORMED;
+  row.outcome = LS_UNREADABLE_LOST;
   labels_were_lost_ = true;
 }
 
@@ -406,13 +427,15 @@ Result<ReadRecording> Reader::finish(bool cut_line) {
 
 }  // namespace
 
-Result<ReadRecording> read_jsonl(std::istream& in) {
-  Reader reader;
+Result<ReadRecording> read_jsonl(std::istream& in, ReadBudget& budget) {
+  Reader reader(budget);
   std::string line;
   bool too_long = false;
   std::string piece(std::size_t{1} << 16, '\0');
   while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())), in.gcount() > 0) {
     std::string_view rest(piece.data(), static_cast<std::size_t>(in.gcount()));
+    budget.read(rest.size());
+    if (budget.is_over()) return budget.status().error();
     for (std::size_t end = 0; (end = rest.find('\n')) != std::string_view::npos;) {
       if (too_long) {
         reader.too_long();
@@ -429,6 +452,12 @@ Result<ReadRecording> read_jsonl(std::istream& in) {
     if (!too_long) line.append(rest);
   }
   if (in.bad()) return Error{ErrorCode::kSystem, "it cannot be read to its end"};
+  // JSON of other kinds is often one line.
+  if (!reader.has_header()) {
+    if (std::string why = why_not_read(line); !why.empty()) {
+      return Error{ErrorCode::kUnsupported, std::move(why)};
+    }
+  }
   return reader.finish(!line.empty() || too_long);
 }
 

@@ -4,10 +4,12 @@
 
 #include <iosfwd>
 
+#include "cli/format/common/read_budget.h"
 #include "cli/format/recording_reader.h"
 
 namespace labelscope::cli {
 
-Result<ReadRecording> read_jsonl(std::istream& in);
+// kLimit: what it stands for is over the budget.
+Result<ReadRecording> read_jsonl(std::istream& in, ReadBudget& budget);
 
 }  // namespace labelscope::cli

@@ -236,7 +236,7 @@ class OtlpRenderer {
           encode_profile(samples.of_value[i], value.name, value.unit));
     }
     scope_profiles_builder.add_message(otlp::ScopeProfiles::kProfiles,
-                                       encode_profile(samples.count, "samples", "count"));
+                                       encode_profile(samples.count, profile_.counted, "count"));
     std::string message;
     pbf_builder<otlp::ResourceProfiles> builder(message);
     builder.add_message(otlp::ResourceProfiles::kResource, resource);

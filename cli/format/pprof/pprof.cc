@@ -92,7 +92,7 @@ class PprofRenderer {
   }
 
   void add_header() {
-    add_value_type(ProfileField::kSampleType, "samples", "count");
+    add_value_type(ProfileField::kSampleType, profile_.counted, "count");
     for (const ValueType& value : profile_.values) {
       add_value_type(ProfileField::kSampleType, value.name, value.unit);
     }

@@ -6,12 +6,14 @@
 //   and all of them to texts in the string table, by number
 //
 // So the file is gone through once, and its messages are put aside by kind; then they are decoded,
-// each after those that it refers to. A message that cannot be read is counted and left out.
+// each after those that it refers to. A message that cannot be read is counted and left out. What is
+// kept is counted, too, and the file refused where that is out of all proportion (read_budget.h).
 #include "cli/format/pprof/pprof_reader.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <set>
@@ -30,22 +32,30 @@
 namespace labelscope::cli {
 namespace {
 
-// A few bytes of a file can stand for a stack of a hundred frames or for a sample. What they take in
-// memory is bounded by these.
-constexpr std::size_t kMostSamples = 20'000'000;
-constexpr std::size_t kMostFrames = 200'000'000;
-constexpr std::size_t kMostCopiedText = std::size_t{1} << 30;
+// What each thing takes in memory, with what tables have in reserve. A frame of a stack counts once
+// for each line of its location: all formats show these, and most make a node of a tree of each.
+constexpr std::size_t kOfMessage = 2 * sizeof(std::string_view);
+constexpr std::size_t kOfSample = 2 * sizeof(SampleRow);
+constexpr std::size_t kOfFrame = 32;
+constexpr std::size_t kOfEntry = 64;  // of a table by ID or by text
+// A sample with more frames or labels than these is damaged, whatever its size.
+constexpr std::size_t kMostFrames = 1'000'000;
+constexpr std::size_t kMostSampleLabels = kMostLabels + 16;  // the program's, and our own
 
 // IDs are any numbers: an attacker's, too.
 using ById = std::unordered_map<std::uint64_t, Index>;
 
 class PprofReader {
  public:
-  Result<ReadRecording> read(std::string_view bytes);
+  explicit PprofReader(ReadBudget& budget) : budget_(budget) {}
+  Result<ReadRecording> read(std::string_view bytes, const std::string& value);
 
  private:
-  Status put_aside(std::string_view bytes);
-  Status choose();
+  void put_aside(std::string_view bytes);
+  Status choose(const std::string& value);
+  Status decode();
+  template <class Take>
+  Status take_all(const std::vector<std::string_view>& messages, Take take);
   ValueType value_type(std::string_view message);
   void take_function(std::string_view message);
   void take_mapping(std::string_view message);
@@ -60,8 +70,8 @@ class PprofReader {
   void take_attribute(std::string_view comment);
   std::string_view text(std::int64_t number);
   void say_lost();
-  Status within_limits() const;
 
+  ReadBudget& budget_;
   ReadRecording read_;
   std::vector<std::string_view> strings_;
   std::vector<std::string_view> types_, mappings_, locations_, functions_, samples_;
@@ -78,21 +88,18 @@ class PprofReader {
   std::unordered_map<std::string, SampleRow> label_rows_;  // by the bytes of the labels
   std::unordered_map<std::int32_t, std::size_t> by_pid_;   // processes, for their attributes
   std::set<std::pair<std::int32_t, std::string_view>> attribute_keys_;
-  std::size_t frames_ = 0;
-  std::size_t copied_text_ = 0;  // of names and labels, each time that they are used
-
   bool cut_ = false;
   std::uint64_t damaged_ = 0;   // messages
   std::uint64_t dangling_ = 0;  // references to what is not there
   std::uint64_t negative_ = 0;  // samples
 };
 
-Status PprofReader::put_aside(std::string_view bytes) {
+void PprofReader::put_aside(std::string_view bytes) {
   Profile& profile = read_.profile;
   cut_ = !for_fields(bytes, [&](PprofField field) {
     const auto list = [&](ProfileField kind, std::vector<std::string_view>& to) {
       if (!field.is(kind)) return false;
-      to.push_back(field.bytes());
+      if (budget_.keep(kOfMessage)) to.push_back(field.bytes());
       return true;
     };
     if (list(ProfileField::kSample, samples_) || list(ProfileField::kStringTable, strings_) ||
@@ -111,20 +118,17 @@ Status PprofReader::put_aside(std::string_view bytes) {
     } else if (field.is(ProfileField::kDefaultSampleType)) {
       default_type_ = field.signed_number();
     } else if (field.is(ProfileField::kComment)) {
-      field.numbers([&](std::uint64_t n) { comments_.push_back(static_cast<std::int64_t>(n)); });
+      field.numbers([&](std::uint64_t n) {
+        if (budget_.keep(2 * sizeof n)) comments_.push_back(static_cast<std::int64_t>(n));
+      });
     } else {
       field.skip();
     }
   });
-  if (samples_.size() > kMostSamples) {
-    return Error{ErrorCode::kLimit, "it has " + with_thousands(samples_.size()) +
-                                        " samples; the most is " + with_thousands(kMostSamples)};
-  }
   // Clocks do not go that far; sums would overflow.
   constexpr auto kLatest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (profile.start_unix_ns > kLatest) profile.start_unix_ns = 0;
   if (profile.duration_ns > kLatest - profile.start_unix_ns) profile.duration_ns = 0;
-  return {};
 }
 
 // 0 is the empty text, and what is beyond the table, too.
@@ -151,7 +155,7 @@ ValueType PprofReader::value_type(std::string_view message) {
   return type;
 }
 
-Status PprofReader::choose() {
+Status PprofReader::choose(const std::string& value) {
   if (cut_ && strings_.empty() && !types_.empty()) {
     return Error{ErrorCode::kMalformed,
                  "it ends before its table of texts, which gives everything in it a meaning"};
@@ -161,12 +165,13 @@ Status PprofReader::choose() {
   const ValueType period_type = value_type(period_type_);
   Profile& profile = read_.profile;
   auto chosen =
-      choose_values(types, std::string(text(default_type_)), period_type, profile.period_ns);
+      choose_values(types, value, std::string(text(default_type_)), period_type, profile.period_ns);
   if (!chosen) return std::move(chosen).error();
   chosen_ = *std::move(chosen);
   type_count_ = types.size();
   profile.values = {chosen_.value};
-  for (const auto& [number, value] : chosen_.more) profile.values.push_back(value);
+  for (const auto& [number, kind] : chosen_.more) profile.values.push_back(kind);
+  profile.counted = chosen_.counted;
   if (!chosen_.note.empty()) read_.notes.push_back(chosen_.note);
   const std::uint64_t period_ns = nanoseconds_in(period_type.unit);
   const bool fits = period_ns != 0 && profile.period_ns <= UINT64_MAX / period_ns;
@@ -190,6 +195,8 @@ void PprofReader::take_function(std::string_view message) {
       field.skip();
     }
   });
+  budget_.keep(kOfEntry + sizeof line + line.function.size() + line.system_name.size() +
+               line.file.size());
   if (!good || !function_ids_.try_emplace(id, function_lines_.size()).second) {
     ++damaged_;
     return;
@@ -217,6 +224,7 @@ void PprofReader::take_mapping(std::string_view message) {
       field.skip();
     }
   });
+  budget_.keep(kOfEntry + sizeof module + module.path.size() + module.build_id.size());
   std::vector<ProfileModule>& modules = read_.profile.modules;
   if (!good || !mapping_ids_.try_emplace(id, modules.size()).second) {
     ++damaged_;
@@ -265,12 +273,14 @@ void PprofReader::take_location(std::string_view message) {
         }
       });
       line.line = number;
-      copied_text_ += line.function.size() + line.system_name.size() + line.file.size();
-      location.lines.push_back(std::move(line));
+      const std::size_t size =
+          2 * sizeof line + line.function.size() + line.system_name.size() + line.file.size();
+      if (budget_.keep(size)) location.lines.push_back(std::move(line));
     } else {
       field.skip();
     }
   });
+  budget_.keep(kOfEntry + sizeof location);
   std::vector<Location>& locations = read_.profile.locations;
   // What we write where there is no stack (pprof.cc).
   const bool none = location.module == kNoIndex && location.address == 0 &&
@@ -292,7 +302,11 @@ Index PprofReader::stack_of(std::vector<Index> frames) {
   const Index found = stacks_.find_or_insert(
       hash, next, [&](Index index) { return stacks[index].frames == frames; });
   if (found == next) {
-    frames_ += frames.size();
+    std::size_t lines = 1;
+    for (const Index frame : frames) {
+      lines += std::max<std::size_t>(1, read_.profile.locations[frame].lines.size());
+    }
+    budget_.keep(sizeof(Stack) + kOfFrame * lines);
     stacks.push_back({std::move(frames), LS_STACK_NOT_WANTED});
   }
   return found;
@@ -310,12 +324,14 @@ bool PprofReader::take_sample(std::string_view message) {
         const auto found = location_ids_.find(id);
         if (found == location_ids_.end()) {
           ++dangling_;
-        } else if (found->second != kNoIndex) {
+        } else if (found->second != kNoIndex && frames.size() <= kMostFrames) {
           frames.push_back(found->second);
         }
       });
     } else if (field.is(SampleField::kValue)) {
-      field.numbers([&](std::uint64_t n) { values.push_back(static_cast<std::int64_t>(n)); });
+      field.numbers([&](std::uint64_t n) {
+        if (values.size() <= type_count_) values.push_back(static_cast<std::int64_t>(n));
+      });
     } else if (field.is(SampleField::kLabel)) {
       const std::string_view label = field.bytes();
       labels.append(std::to_string(label.size())).append(1, ':').append(label);
@@ -323,8 +339,12 @@ bool PprofReader::take_sample(std::string_view message) {
       field.skip();
     }
   });
-  if (!good || values.size() != type_count_ || !take_labels(labels, row)) return ++damaged_, false;
+  if (!good || values.size() != type_count_ || frames.size() > kMostFrames ||
+      !take_labels(labels, row)) {
+    return ++damaged_, false;
+  }
   if (!take_values(values, row)) return false;
+  budget_.keep(kOfSample * (1 + chosen_.more.size()));
   row.stack = stack_of(std::move(frames));
   read_.profile.rows.push_back(row);
   take_more_kinds(values, row);
@@ -384,7 +404,6 @@ PprofLabel PprofReader::label(std::string_view message) {
   made.text = made.is_number ? std::to_string(made.number) : std::string(string);
   // A unit that repeats the key says nothing.
   if (made.is_number && !unit.empty() && unit != made.key) made.text.append(" ").append(unit);
-  copied_text_ += made.key.size() + made.text.size();
   return made;
 }
 
@@ -395,13 +414,17 @@ bool PprofReader::take_labels(const std::string& encoded, SampleRow& row) {
     return true;
   }
   std::vector<PprofLabel> labels;
+  std::size_t size_of_labels = kOfEntry + sizeof row + encoded.size();
   for (std::string_view rest = encoded; !rest.empty();) {
+    if (labels.size() > kMostSampleLabels) return false;
     const std::size_t colon = rest.find(':');
     const std::size_t size = std::stoul(std::string(rest.substr(0, colon)));
     PprofLabel one = label(rest.substr(colon + 1, size));
+    size_of_labels += sizeof one + sizeof(Label) + one.key.size() + one.text.size();
     if (!one.key.empty()) labels.push_back(std::move(one));  // else its key was lost
     rest.remove_prefix(colon + 1 + size);
   }
+  budget_.keep(size_of_labels);
   if (!labels_.set(std::move(labels), row)) return false;
   label_rows_.emplace(encoded, row);
   return true;
@@ -452,7 +475,7 @@ void PprofReader::take_attribute(std::string_view comment) {
   if (process == by_pid_.end()) return;
   const std::string_view key = attribute.substr(2, equals - 2);
   if (!attribute_keys_.emplace(pid, key).second) return;
-  copied_text_ += attribute.size();
+  budget_.keep(kOfEntry + sizeof(Label) + attribute.size());
   processes[process->second].attributes.emplace_back(key, attribute.substr(equals + 1));
 }
 
@@ -473,30 +496,30 @@ void PprofReader::say_lost() {
   }
 }
 
-Status PprofReader::within_limits() const {
-  if (frames_ <= kMostFrames && copied_text_ <= kMostCopiedText) return {};
-  return Error{ErrorCode::kLimit,
-               "it is small and stands for much: more than " +
-                   (frames_ > kMostFrames
-                        ? with_thousands(kMostFrames) + " frames of stacks"
-                        : with_thousands(kMostCopiedText >> 20) + " MiB of names and labels")};
+template <class Take>
+Status PprofReader::take_all(const std::vector<std::string_view>& messages, Take take) {
+  for (const std::string_view message : messages) {
+    if (budget_.is_over()) return budget_.status();
+    take(message);
+  }
+  return budget_.status();
 }
 
-Result<ReadRecording> PprofReader::read(std::string_view bytes) {
-  if (Status status = put_aside(bytes); !status) return std::move(status).error();
-  if (Status status = choose(); !status) return std::move(status).error();
-  for (const std::string_view message : functions_) take_function(message);
-  for (const std::string_view message : mappings_) take_mapping(message);
-  for (const std::string_view message : locations_) {
-    take_location(message);
-    if (Status status = within_limits(); !status) return std::move(status).error();
-  }
-  for (const std::string_view message : samples_) {
-    take_sample(message);
-    if (Status status = within_limits(); !status) return std::move(status).error();
-  }
+Status PprofReader::decode() {
+  Status done = budget_.status();
+  if (done) done = take_all(functions_, [&](std::string_view each) { take_function(each); });
+  if (done) done = take_all(mappings_, [&](std::string_view each) { take_mapping(each); });
+  if (done) done = take_all(locations_, [&](std::string_view each) { take_location(each); });
+  if (done) done = take_all(samples_, [&](std::string_view each) { take_sample(each); });
+  if (!done) return done;
   take_comments();
-  if (Status status = within_limits(); !status) return std::move(status).error();
+  return budget_.status();
+}
+
+Result<ReadRecording> PprofReader::read(std::string_view bytes, const std::string& value) {
+  put_aside(bytes);
+  if (Status status = choose(value); !status) return std::move(status).error();
+  if (Status status = decode(); !status) return std::move(status).error();
   say_lost();
   read_.profile.ledger = ledger_of_rows(read_.profile);
   if (Status status = check_tables(read_.profile); !status) return std::move(status).error();
@@ -505,6 +528,9 @@ Result<ReadRecording> PprofReader::read(std::string_view bytes) {
 
 }  // namespace
 
-Result<ReadRecording> read_pprof(std::string_view bytes) { return PprofReader().read(bytes); }
+Result<ReadRecording> read_pprof(std::string_view bytes, ReadBudget& budget,
+                                 const std::string& value) {
+  return PprofReader(budget).read(bytes, value);
+}
 
 }  // namespace labelscope::cli

@@ -3,24 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/format/recording_reader.h"
+
 namespace labelscope::cli {
 namespace {
 
 std::string full_text(const ValueType& type) { return type.name + "/" + type.unit; }
-
-std::size_t chosen_type(const std::vector<ValueType>& types, const std::string& default_type) {
-  const auto find = [&](auto fits) {
-    return static_cast<std::size_t>(std::find_if(types.begin(), types.end(), fits) - types.begin());
-  };
-  for (const TimeKind& wanted : kTimeKinds) {
-    const std::size_t found = find([&](const ValueType& each) {
-      return each.name == wanted.name && nanoseconds_in(each.unit) != 0;
-    });
-    if (found < types.size()) return found;
-  }
-  const std::size_t said = find([&](const ValueType& each) { return each.name == default_type; });
-  return said < types.size() ? said : types.size() - 1;
-}
 
 using NumberedTypes = std::vector<std::pair<std::size_t, ValueType>>;
 
@@ -42,6 +30,45 @@ bool is_in(const NumberedTypes& types, std::size_t number) {
   return std::ranges::any_of(types, [&](const auto& type) { return type.first == number; });
 }
 
+std::string texts_of(const std::vector<ValueType>& types, std::size_t except,
+                     const NumberedTypes& also) {
+  std::string texts;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (i != except && !is_in(also, i)) {
+      texts += (texts.empty() ? "" : ", ") + full_text(types[i]);
+    }
+  }
+  return texts;
+}
+
+// As many as there are types: none.
+std::size_t chosen_type(const std::vector<ValueType>& types, const std::string& named,
+                        const std::string& default_type) {
+  const auto find = [&](auto fits) {
+    return static_cast<std::size_t>(std::find_if(types.begin(), types.end(), fits) - types.begin());
+  };
+  if (!named.empty()) {
+    return find(
+        [&](const ValueType& each) { return each.name == named || full_text(each) == named; });
+  }
+  for (const TimeKind& wanted : kTimeKinds) {
+    const std::size_t found = find([&](const ValueType& each) {
+      return each.name == wanted.name && nanoseconds_in(each.unit) != 0;
+    });
+    if (found < types.size()) return found;
+  }
+  const std::size_t said = find([&](const ValueType& each) { return each.name == default_type; });
+  return said < types.size() ? said : types.size() - 1;
+}
+
+// What a value of this name and of the unit "count" counts. Objects, contentions and goroutines are
+// not samples: each sample of them stands for as many as the tool supposes.
+std::string counted_by(const std::string& type) {
+  const bool samples = type == "samples" || type == "sample" || type.ends_with("_samples") ||
+                       type.ends_with("_sample");
+  return samples ? std::string(kSamples) : type;
+}
+
 }  // namespace
 
 std::uint64_t nanoseconds_in(const std::string& unit) {
@@ -56,17 +83,16 @@ std::uint64_t nanoseconds_in(const std::string& unit) {
   return 0;
 }
 
-Result<ChosenValues> choose_values(const std::vector<ValueType>& types,
+Result<ChosenValues> choose_values(const std::vector<ValueType>& types, const std::string& wanted,
                                    const std::string& default_type, const ValueType& period_type,
                                    std::uint64_t period) {
-  if (types.empty()) {
-    return Error{
-        ErrorCode::kMalformed,
-        "it does not begin as a recording of labelscope does, and as a pprof file it has no "
-        "sample type: recordings (.jsonl) and pprof files are read"};
-  }
+  if (types.empty()) return Error{ErrorCode::kMalformed, std::string(kNeitherKind)};
   ChosenValues chosen;
-  chosen.weight = chosen_type(types, default_type);
+  chosen.weight = chosen_type(types, wanted, default_type);
+  if (chosen.weight == types.size()) {
+    return Error{ErrorCode::kUnsupported,
+                 "it has no value " + wanted + "; there are: " + texts_of(types, types.size(), {})};
+  }
   const ValueType& type = types[chosen.weight];
   // Writers put the number of what a value measures in front of it.
   const auto counts = [&](std::size_t i) { return types[i].unit == "count"; };
@@ -75,6 +101,7 @@ Result<ChosenValues> choose_values(const std::vector<ValueType>& types,
   } else if (counts(chosen.weight)) {
     chosen.samples = chosen.weight;
   }
+  chosen.counted = chosen.samples ? counted_by(types[*chosen.samples].name) : "entries";
   std::uint64_t ns = nanoseconds_in(type.unit);
   ValueType shown = type;
   const std::uint64_t period_ns = nanoseconds_in(period_type.unit);
@@ -90,17 +117,13 @@ Result<ChosenValues> choose_values(const std::vector<ValueType>& types,
   }
   const bool plain = time_kind(shown) != nullptr;
   chosen.value = shown;
-  if (plain && shown == type) chosen.more = other_kinds(types, chosen.weight);
+  if (plain && shown == type && wanted.empty()) chosen.more = other_kinds(types, chosen.weight);
   const std::size_t looked_at =
       1 + chosen.more.size() + (chosen.samples && *chosen.samples != chosen.weight ? 1 : 0);
-  if (types.size() > looked_at || !plain) {
+  if (wanted.empty() && (types.size() > looked_at || !plain)) {
     chosen.note = "its values are " + full_text(type);
-    std::string others;
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      const bool is_one = i == chosen.weight || is_in(chosen.more, i);
-      if (!is_one) others += (others.empty() ? "" : ", ") + full_text(types[i]);
-    }
-    if (!others.empty()) chosen.note += "; not looked at: " + others;
+    const std::string others = texts_of(types, chosen.weight, chosen.more);
+    if (!others.empty()) chosen.note += "; not looked at: " + others + " (--value chooses)";
   }
   return chosen;
 }

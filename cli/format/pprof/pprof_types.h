@@ -21,12 +21,15 @@ struct ChosenValues {
   ValueType value;
   // Of a recording with several kinds of time: the others, which are nanoseconds, too.
   std::vector<std::pair<std::size_t, ValueType>> more;
-  std::string note;  // for people; empty where there was no choice
+  std::string counted;  // Profile::counted
+  std::string note;     // for people; empty where there was no choice
 };
 
-// CPU time if there is some, else what the file says (`default_type`), else the last one.
-// `period_ns`: the time between two samples, if the file says so; 0: not.
-Result<ChosenValues> choose_values(const std::vector<ValueType>& types,
+// `wanted`, which is a type, or a type and its unit: "inuse_space", "inuse_space/bytes"; if it is
+// empty, CPU time if there is some, else what the file says (`default_type`), else the last one.
+// `period` of `period_type`: between two samples, if the file says so; 0: not. kUnsupported: there
+// is no such value.
+Result<ChosenValues> choose_values(const std::vector<ValueType>& types, const std::string& wanted,
                                    const std::string& default_type, const ValueType& period_type,
                                    std::uint64_t period);
 

@@ -24,7 +24,9 @@ enum ls_outcome {
   LS_UNREADABLE_TORN = 9, /* the thread was just writing its record */
   /* The thread has labels whose keys are numbers, and the process does not tell their names. */
   LS_UNREADABLE_NO_KEYS = 10,
-  LS_OUTCOME_COUNT = 11
+  /* They were read, and lost with a part of the recording. No reader of memory gives this. */
+  LS_UNREADABLE_LOST = 11,
+  LS_OUTCOME_COUNT = 12
 };
 
 /* Facts about a sample that do not change its outcome. */

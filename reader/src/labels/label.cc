@@ -26,6 +26,7 @@ constexpr OutcomeWords kOutcomes[] = {
     {"vanished", "the thread did not run again before the repeated read"},
     {"torn", "the thread was just writing its record"},
     {"no-keys", "the process does not tell the names of the keys"},
+    {"lost", "they were on a line of the recording that was lost"},
     {"unknown", "unknown outcome"},
 };
 static_assert(std::size(kOutcomes) == LS_OUTCOME_COUNT + 1);

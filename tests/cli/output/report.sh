@@ -95,6 +95,29 @@ for extension in csv svg html folded; do
   expect_status "$exit_error" "no recording"
   expect_said "\\.$extension\\), which labelscope writes and does not read"
 done
+# Files of other tools: what they are, and what to do.
+for begin in 'PERFILE2 and more' 'heap profile: 1: 2 [3: 4] @ heap/1024' 'goroutine profile: total 6' 'goroutine 1 [running]:' \
+  'shop  4242  7012.345678:   10101010 cpu-clock: '; do
+  echo "$begin" >foreign
+  run report foreign
+  expect_status "$exit_error" "$begin"
+  expect_said 'foreign: it is .*(perf_to_profile|go tool pprof -proto|without debug=2)'
+done
+head -c 100M /dev/zero | gzip >zeros.gz
+run report zeros.gz
+expect_status "$exit_error" "a hundred million zeros"
+rm -f foreign zeros.gz
+run report a.jsonl --value cpu
+expect_status "$exit_ok" "the value that a recording has"
+run report a.jsonl --value inuse_space
+expect_status "$exit_error" "a value that a recording does not have"
+expect_said 'it has no value inuse_space; there is: cpu$'
+line=$(grep -n '"type":"labels"' a.jsonl | head -n 1 | cut -d: -f1)
+sed "${line}s/.*/damaged/" a.jsonl >lost.jsonl
+run report lost.jsonl -o lost.csv
+expect_status "$exit_error" "a recording whose labels are damaged"
+grep -q ',lost,' lost.csv || fail "labels of a line that is damaged are not lost"
+rm -f lost.csv
 run report /etc/passwd
 expect_status "$exit_error" "a file of another kind"
 expect_said 'recordings \(\.jsonl\) and pprof files are read'

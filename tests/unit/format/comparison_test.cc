@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/format/format.h"
+#include "cli/text/escape.h"
 #include "support/catch.h"
 #include "unit/format/profile_maker.h"
 
@@ -86,6 +87,56 @@ TEST_CASE("comparison: by function alone, and by function and what it calls") {
   CHECK(row_of(alone, "[no stack]").b.share == Approx(0.55));
   CHECK(row_of(below, "main").b.share == Approx(0.45));
   CHECK(row_of(below, "main").difference == Approx(-0.45));
+}
+
+TEST_CASE("comparison: of what is not sampled no difference is called chance") {
+  Profile a = shop(1, 300, 100);
+  Profile b = shop(2, 300, 100);
+  CHECK(text_of(compare(a, b)).find('~') != std::string::npos);
+  for (Profile* profile : {&a, &b}) {
+    profile->values = {*parse_value_type("inuse_space/bytes")};
+    profile->counted = "inuse_objects";
+  }
+  const Comparison made = compare(a, b);
+  CHECK_FALSE(made.has_chance);
+  CHECK_FALSE(row_of(made.tables[0], "acme").is_noise());
+  const std::string text = text_of(made);
+  CHECK(text.find('~') == std::string::npos);
+  CHECK(text.find("these are inuse_objects, not samples") != std::string::npos);
+  CHECK(text.find("402 inuse_objects") != std::string::npos);
+  std::ostringstream json;
+  REQUIRE(render_comparison_json(made, kNames, json));
+  CHECK(json.str().find("noise") == std::string::npos);
+  CHECK(json.str().find("standard_errors") == std::string::npos);
+  // And one is not compared with the other.
+  b.counted = "alloc_objects";
+  CHECK_FALSE(Comparison::make(a, b, {}));
+}
+
+TEST_CASE("comparison: no line is longer than the terminal, and a long key widens its own alone") {
+  SmallProfile made;
+  made.labelled({{"a key of a length that nobody would choose, and somebody did: x.y.z.a.b.c", "v"},
+                 {"tenant", "acme"}});
+  const Profile profile = weighed(std::move(made.profile), 1'000'000);
+  const Comparison comparison = compare(profile, profile);
+  const std::string names[2] = {"a recording with a long name, of yesterday.jsonl", "b.jsonl"};
+  for (const std::size_t width : {60U, 80U, 120U}) {
+    std::ostringstream out;
+    SummaryStyle style;
+    style.width = width;
+    REQUIRE(render_comparison(comparison, names, style, out));
+    std::istringstream lines(out.str());
+    for (std::string line; std::getline(lines, line);) {
+      INFO(line);
+      CHECK(count_columns(line) <= width);
+    }
+  }
+  std::istringstream lines(text_of(comparison));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("a key of")) continue;
+    INFO(line);
+    CHECK(count_columns(line) <= 48 + 59);
+  }
 }
 
 TEST_CASE("comparison: a function that calls itself counts once") {

@@ -261,6 +261,53 @@ TEST_CASE("pprof_reader: of a heap profile the last value counts, in its unit, a
   CHECK(profile.locations[stack.frames[0]].lines[0].function == "main.grow");
   // And again in a file of ours.
   CHECK(good(rendered(profile)).profile.values.front() == parse_value_type("inuse_space/bytes"));
+  CHECK(good(rendered(profile)).profile.counted == "inuse_objects");
+}
+
+TEST_CASE("pprof_reader: objects and contentions are not samples, and chance has no part in them") {
+  const Profile profile = good(heap().bytes).profile;
+  CHECK(profile.counted == "inuse_objects");
+  CHECK_FALSE(profile.counts_samples());
+  for (const char* name : {"samples", "sample", "cpu-cycles_sample"}) {
+    ForeignFile file;
+    file.type(name, "count");
+    file.type("cpu", "nanoseconds");
+    file.sample({}, {2, 20});
+    CHECK(good(file.bytes).profile.counts_samples());
+  }
+  ForeignFile nothing;
+  nothing.type("delay", "nanoseconds");
+  nothing.sample({}, {5});
+  CHECK(good(nothing.bytes).profile.counted == "entries");
+  // And it is the same in our files.
+  for (Render* render : {render_jsonl, render_pprof}) {
+    std::ostringstream out;
+    REQUIRE(render(profile, {}, out));
+    CHECK(good(out.str()).profile.counted == "inuse_objects");
+  }
+}
+
+TEST_CASE("pprof_reader: the value that is asked for is taken, by its name or with its unit") {
+  const auto read_value = [](const std::string& bytes, const std::string& value) {
+    std::istringstream in(bytes);
+    return read_recording(in, value);
+  };
+  for (const std::string& name : {"alloc_space"s, "alloc_space/bytes"s}) {
+    const auto chosen = read_value(heap().bytes, name);
+    REQUIRE(chosen);
+    CHECK(chosen->profile.values.front() == parse_value_type("alloc_space/bytes"));
+    CHECK(chosen->profile.counted == "alloc_objects");
+    CHECK(chosen->notes.empty());
+  }
+  const auto none = read_value(heap().bytes, "cpu");
+  REQUIRE_FALSE(none);
+  CHECK(none.error().code == ErrorCode::kUnsupported);
+  CHECK(none.error().context.starts_with("it has no value cpu; there are: alloc_objects/count, "));
+  std::ostringstream recording;
+  REQUIRE(render_jsonl(of_everything(), {}, recording));
+  CHECK(read_value(recording.str(), "cpu"));
+  CHECK(read_value(recording.str(), "wall").error().context ==
+        "it has no value wall; there is: cpu");
 }
 
 TEST_CASE("pprof_reader: CPU time is preferred, in any unit, and the default type follows") {

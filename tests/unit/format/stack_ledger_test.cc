@@ -131,7 +131,8 @@ TEST_CASE("stack ledger: an end that a file does not tell is unknown, and stays 
   std::stringstream lines;
   REQUIRE(render_jsonl(small.profile, {}, lines));
   CHECK(of_jsonl(lines.str()) == Ends{{"unknown", 1}});
-  const auto back = read_jsonl(lines);
+  ReadBudget budget;
+  const auto back = read_jsonl(lines, budget);
   REQUIRE(back);
   CHECK(back->profile.stacks[0].end == LS_STACK_NOT_WANTED);
   std::ostringstream table;

@@ -127,6 +127,24 @@ TEST_CASE("summary: a value cannot pass for a row of ours or reach the terminal 
   }
 }
 
+TEST_CASE("summary: what is not sampled has no error by chance, and its own name") {
+  SmallProfile small;
+  small.labelled({{"k", "v"}});
+  Profile profile = weighed(std::move(small.profile), 4096);
+  CHECK(summary(profile, {"k"})[1].find("+-") != std::string::npos);
+  profile.values = {*parse_value_type("inuse_space/bytes")};
+  profile.counted = "inuse_objects";
+  const auto lines = summary(profile, {"k"});
+  CHECK(lines[0].find("inuse_objects") != std::string::npos);
+  for (const std::string& line : lines) {
+    CHECK(line.find("+-") == std::string::npos);
+    CHECK(line.find("samples") == std::string::npos);
+  }
+  std::ostringstream json;
+  REQUIRE(render_summary_json(profile, {"k"}, json));
+  CHECK(json.str().find("share_error") == std::string::npos);
+}
+
 TEST_CASE("summary: lines keep to the width, long values are cut, bars stand for the counts") {
   SmallProfile small;
   small.labelled({{"k", std::string(300, 'x')}}).count = 100;

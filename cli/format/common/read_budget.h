@@ -1,0 +1,58 @@
+// How much memory a file may ask for while it is read.
+//
+// A few bytes of a file can stand for a sample with hundreds of labels, or for a stack of a hundred
+// frames, and in a compressed file a thousand such samples are a few bytes again: 260 KB can ask
+// for gigabytes. A profile that somebody has recorded takes about 30 times its size on the disk. So
+// readers count what they keep, and stop where it is out of all proportion to the file, before it is
+// in memory:
+//
+//   kept by now  <=  256 MiB + 64 * what was read of the file by now
+//
+// Every small file may have the first 256 MiB; with a large one the allowance grows as it is read.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "cli/format/common/gzip_source.h"
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+class ReadBudget {
+ public:
+  // `packed`: what unpacks the file; null: it is not compressed.
+  explicit ReadBudget(const GzipSource* packed = nullptr) : packed_(packed) {}
+
+  // So many bytes of the file, unpacked, are in hand.
+  void read(std::size_t bytes) { read_ += bytes; }
+  // So many bytes are about to be kept. False: they are too many, and so is all that comes later.
+  bool keep(std::size_t bytes) {
+    kept_ += bytes;
+    return !is_over();
+  }
+  bool is_over() const { return kept_ > allowed(); }
+  Status status() const {
+    if (!is_over()) return {};
+    return Error{ErrorCode::kLimit,
+                 "it is small and stands for much: " + std::to_string(on_disk()) +
+                     " bytes of it would take more than " + std::to_string(allowed() >> 20) +
+                     " MiB of memory, which no recorded profile does"};
+  }
+
+ private:
+  static constexpr std::uint64_t kFree = std::uint64_t{256} << 20;
+  static constexpr std::uint64_t kTimes = 64;
+  static constexpr std::uint64_t kMost = std::uint64_t{8} << 30;
+
+  std::uint64_t on_disk() const { return packed_ == nullptr ? read_ : packed_->taken(); }
+  std::uint64_t allowed() const { return std::min(kMost, kFree + kTimes * on_disk()); }
+
+  const GzipSource* packed_;
+  std::uint64_t read_ = 0;
+  std::uint64_t kept_ = 0;
+};
+
+}  // namespace labelscope::cli
