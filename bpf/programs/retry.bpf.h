@@ -145,10 +145,9 @@ static int ls_repeat_read(struct bpf_map* map, void* key, void* value) {
 /* -EEXIST of the kernel. */
 #define LS_IS_THERE (-17)
 
-/* Returns the entry of the scheduled read. Null: there is none, and the reason is counted. Another
+/* Returns the number of the scheduled read; 0: there is none, and the reason is counted. Another
  * sample of this thread may come at any moment in between. It finds the entry and leaves it alone. */
-static __always_inline struct ls_retry* ls_schedule_retry(struct ls_slot slot,
-                                                          struct ls_scratch* own) {
+static __always_inline __u64 ls_schedule_retry(struct ls_slot slot, struct ls_scratch* own) {
   struct task_struct* task = bpf_get_current_task_btf();
   __u32 key = (__u32)bpf_get_current_pid_tgid();
   struct ls_retry fresh = {
@@ -176,7 +175,14 @@ static __always_inline struct ls_retry* ls_schedule_retry(struct ls_slot slot,
     return 0;
   }
   ls_count(slot, LS_COUNT_RETRY_SCHEDULED);
-  return retry;
+  return fresh.id;
+}
+
+/* The sample of this read was dropped, so its labels go nowhere. */
+static __always_inline void ls_note_unsent(const struct ls_scratch* own) {
+  __u32 key = (__u32)bpf_get_current_pid_tgid();
+  struct ls_retry* retry = bpf_map_lookup_elem(&retries, &key);
+  if (retry && retry->id == own->sample.retry_id) retry->unsent = 1;
 }
 
 #endif /* LABELSCOPE_BPF_RETRY_BPF_H */

@@ -2,12 +2,13 @@
 /* One sample of the current thread: who runs here, where, and with which labels, in one record.
  *
  *   ls_take_sample()
- *     ls_find_process()        is it recorded? user space's recipes for it
- *     thread pointer           from the kernel's task_struct
- *     ls_read_labels()         labels, into the slot's entry of `scratch`
- *     ls_schedule_retry()      if a page of them is missing, where the kernel can (retry.bpf.h)
- *     ls_take_stack()          user and kernel stack, behind the labels
- *     ls_send_sample()         head + labels + stacks --> ring buffer
+ *     ls_observe()
+ *       ls_find_process()      is it recorded? user space's recipes for it
+ *       thread pointer         from the kernel's task_struct
+ *       ls_read_labels()       labels, into the slot's entry of `scratch`
+ *       ls_schedule_retry()    if a page of them is missing, where the kernel can (retry.bpf.h)
+ *       ls_take_stack()        user and kernel stack, behind the labels
+ *     ls_send()                head + labels + stacks --> ring buffer
  *
  * Nothing here may sleep, so nothing here can bring in a page that is not in memory. */
 #ifndef LABELSCOPE_BPF_TAKE_SAMPLE_BPF_H
@@ -73,27 +74,28 @@ struct ls_moment {
   enum ls_sample_kind kind;
 };
 
-static __always_inline void ls_take_sample(const struct ls_moment* moment, struct ls_slot slot) {
+/* Fills the slot's entry of `scratch` with a sample. Null: there is none to take. */
+static __always_inline struct ls_scratch* ls_observe(const struct ls_moment* moment,
+                                                     struct ls_slot slot) {
   struct ls_ids ids = ls_current_ids();
   struct ls_scratch* own;
 
   if (ids.pid == 0) {
     ls_count(slot, LS_COUNT_OTHER_NAMESPACE);
-    return;
+    return 0;
   }
   struct ls_found_process found = ls_find_process(ids.pid);
   if (!found.process && !ls_is_ending()) {
     ls_count(slot, LS_COUNT_FOREIGN);
-    return;
+    return 0;
   }
   own = ls_scratch_at(slot.index);
   if (!own) {
     ls_count(slot, LS_COUNT_NO_SCRATCH);
-    return;
+    return 0;
   }
   ls_count(slot, LS_COUNT_TAKEN);
   own->sample.time_ns = bpf_ktime_get_ns();
-  own->sample.retry_id = 0;
   own->sample.weight_ns = moment->weight_ns;
   own->sample.kind = moment->kind;
   own->sample.pid = ids.pid;
@@ -108,12 +110,13 @@ static __always_inline void ls_take_sample(const struct ls_moment* moment, struc
     ls_note_ended(own);
   }
 #ifdef LS_WITH_RETRY
-  struct ls_retry* retry = own->reading.fault.size ? ls_schedule_retry(slot, own) : 0;
-  if (retry) {
+  own->sample.retry_id = own->reading.fault.size ? ls_schedule_retry(slot, own) : 0;
+  if (own->sample.retry_id) {
     ls_clear_labels(&own->reading.labels);
     own->reading.labels.head.outcome = LS_UNREADABLE_NOT_RESIDENT;
-    own->sample.retry_id = retry->id;
   }
+#else
+  own->sample.retry_id = 0;
 #endif
   ls_take_stack(moment->ctx, moment->registers, slot, own);
 
@@ -121,12 +124,21 @@ static __always_inline void ls_take_sample(const struct ls_moment* moment, struc
     ls_count(slot, own->reading.labels.head.outcome);
     if (own->reading.labels.head.flags & LS_TRUNCATED) ls_count(slot, LS_COUNT_TRUNCATED);
   }
-  if (!ls_send_sample(own)) {
-    ls_count(slot, LS_COUNT_DROPPED_SAMPLE);
+  return own;
+}
+
+/* `own`: as ls_observe() has filled it, perhaps with a weight that was not known there yet. */
+static __always_inline void ls_send(struct ls_slot slot, struct ls_scratch* own) {
+  if (ls_send_sample(own)) return;
+  ls_count(slot, LS_COUNT_DROPPED_SAMPLE);
 #ifdef LS_WITH_RETRY
-    if (retry) retry->unsent = 1;
+  if (own->sample.retry_id) ls_note_unsent(own);
 #endif
-  }
+}
+
+static __always_inline void ls_take_sample(const struct ls_moment* moment, struct ls_slot slot) {
+  struct ls_scratch* own = ls_observe(moment, slot);
+  if (own) ls_send(slot, own);
 }
 
 #endif /* LABELSCOPE_BPF_TAKE_SAMPLE_BPF_H */
