@@ -85,7 +85,9 @@ static __always_inline struct ls_scratch* ls_observe(const struct ls_moment* mom
     return 0;
   }
   struct ls_found_process found = ls_find_process(ids.pid);
-  if (!found.process && !ls_is_ending()) {
+  const _Bool is_ours =
+      found.process && found.process->until_exec && found.process->exec_count == *found.exec_count;
+  if (is_ours || (!found.process && !ls_is_ending())) {
     ls_count(slot, LS_COUNT_FOREIGN);
     return 0;
   }

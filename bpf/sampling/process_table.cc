@@ -17,13 +17,14 @@ Error ended(Pid pid) {
 
 }  // namespace
 
-Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes) {
+Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes, bool until_exec) {
   if (recipes.size() > LS_MAX_PUBLISHERS) {
     return Error{ErrorCode::kLimit, "a process can have " + std::to_string(LS_MAX_PUBLISHERS) +
                                         " publishers of labels, not " +
                                         std::to_string(recipes.size())};
   }
   ls_process value{};
+  value.until_exec = until_exec;
   value.recipes.count = static_cast<std::uint32_t>(recipes.size());
   std::ranges::copy(recipes, value.recipes.recipe);
 

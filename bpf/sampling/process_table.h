@@ -26,7 +26,8 @@ class ProcessTable {
   ProcessTable(BpfObject& object, ThreadClocks& clocks) : object_(object), clocks_(clocks) {}
 
   // These do what Sampler::set_process() and Sampler::remove_process() do.
-  Status set(Pid pid, std::span<const ls_tls_recipe> recipes);
+  // `until_exec`: it is a child of ours that is to execute the program.
+  Status set(Pid pid, std::span<const ls_tls_recipe> recipes, bool until_exec = false);
   Status remove(Pid pid);
   bool contains(Pid pid) const { return exec_counts_.contains(raw(pid)); }
   std::vector<Pid> pids() const;

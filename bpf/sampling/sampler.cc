@@ -56,7 +56,7 @@ class LoadedSampler final : public BpfSampler {
   }
   Status set_before_exec(Pid pid, UniqueFd program) override {
     tables_->expect(std::move(program));
-    return processes_->set(pid, {});
+    return processes_->set(pid, {}, true);
   }
   Status remove_process(Pid pid) override {
     tables_->forget(pid);

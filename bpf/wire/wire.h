@@ -111,7 +111,7 @@ struct ls_process {
   /* Only with LS_THREAD_POINTER_LAGS. True: the saved thread pointer of the process's first thread
    * is right, for this program. False: it is not used. */
   __u32 first_pointer_known;
-  __u32 reserved;
+  __u32 until_exec; /* it is still labelscope's own child: samples count after an exec */
 };
 
 /* Set before the programs are loaded: the verifier removes the code of what is turned off. */

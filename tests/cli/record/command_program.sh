@@ -22,4 +22,12 @@ for backend in bpf ptrace; do
     ! grep -qxF "$LABELSCOPE" "$work/mappings" || fail "labelscope itself is in $file"
   done
 done
+# Nor are samples of the child that labelscope makes for the command.
+need_command jq
+for _ in 1 2 3 4 5 6 7 8; do
+  run record -F 4999 --overwrite -o "short.jsonl" -- true
+  [[ -e short.jsonl ]] || continue
+  jq -e --arg self "$LABELSCOPE" 'select(.type == "module" and .path == $self)' short.jsonl >/dev/null &&
+    fail "labelscope itself is in a recording of true"
+done
 exit 0
