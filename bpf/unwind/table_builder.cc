@@ -47,7 +47,7 @@ bool TableBuilder::is_idle() const {
   return asked_.empty() && !busy_;
 }
 
-void TableBuilder::ask(std::uint64_t key, UniqueFd file) {
+void TableBuilder::ask(std::uint64_t key, UniqueFd file, Order order) {
   if (!thread_.joinable()) {
     // The new thread blocks all signals, so that only threads that wait for them get them.
     sigset_t all;
@@ -59,7 +59,9 @@ void TableBuilder::ask(std::uint64_t key, UniqueFd file) {
   }
   {
     const std::lock_guard lock(mutex_);
-    asked_.push_back({key, std::move(file)});
+    const auto before = std::ranges::find_if(
+        asked_, [&](const Asked& each) { return order == Order::kFirst && each.order != order; });
+    asked_.insert(before, {key, std::move(file), order});
   }
   changed_.notify_all();
 }
@@ -77,8 +79,6 @@ bool TableBuilder::wait(std::chrono::milliseconds timeout) {
 }
 
 void TableBuilder::run() {
-  // labelscope runs at high precedence while it samples. This work must not delay other programs.
-  if (::getpriority(PRIO_PROCESS, 0) < 0) ::setpriority(PRIO_PROCESS, 0, 0);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return ends_ || !asked_.empty(); });

@@ -32,7 +32,10 @@ class TableBuilder {
   // too.
   bool has_room() const;
   bool is_idle() const;  // true if there is nothing to build
-  void ask(std::uint64_t key, UniqueFd file);
+  // kFirst: a program, its loader or its C library, which nearly every stack leads through. Their
+  // tables are small, and built before those of other files.
+  enum class Order : std::uint8_t { kFirst, kThen };
+  void ask(std::uint64_t key, UniqueFd file, Order order = Order::kThen);
   // Returns the tables that are ready.
   std::vector<Built> take();
   // This descriptor is readable when everything that was asked for is ready, until take().
@@ -44,6 +47,7 @@ class TableBuilder {
   struct Asked {
     std::uint64_t key;
     UniqueFd file;
+    Order order;
   };
   void run();
 

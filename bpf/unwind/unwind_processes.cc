@@ -35,6 +35,11 @@ bool is_elf(const UniqueFd& fd) {
          std::memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
+bool is_loader_or_libc(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-");
+}
+
 // The kernel maps the same vDSO into every process of this machine's own kind; so our own will do,
 // and no process can have written into it.
 UniqueFd own_vdso() {
@@ -46,24 +51,25 @@ UniqueFd own_vdso() {
 
 }  // namespace
 
-std::uint64_t UnwindProcesses::add_file(UniqueFd fd) {
+std::uint64_t UnwindProcesses::add_file(UniqueFd fd, TableBuilder::Order order) {
   const std::uint64_t file = next_file_++;
   files_[file].unused_since = Clock::now();
   files_[file].is_asked_for = true;
-  builder_.ask(file, std::move(fd));
+  builder_.ask(file, std::move(fd), order);
   return file;
 }
 
 std::optional<std::uint64_t> UnwindProcesses::vdso() {
   if (!vdso_) {
     UniqueFd fd = own_vdso();
-    if (fd.valid()) vdso_ = add_file(std::move(fd));
+    if (fd.valid()) vdso_ = add_file(std::move(fd), TableBuilder::Order::kFirst);
   }
   return vdso_;
 }
 
 std::optional<std::uint64_t> UnwindProcesses::file_of(const LiveProcess& process,
-                                                      const Mapping& mapping) {
+                                                      const Mapping& mapping,
+                                                      TableBuilder::Order order) {
   if (mapping.path == "[vdso]") return vdso();
   if (!mapping.file) return std::nullopt;
   auto fd = process.open_file(mapping);
@@ -79,10 +85,11 @@ std::optional<std::uint64_t> UnwindProcesses::file_of(const LiveProcess& process
     }
     return known->second;
   }
-  return file_of(*std::move(fd), status);
+  return file_of(*std::move(fd), status, order);
 }
 
-std::optional<std::uint64_t> UnwindProcesses::file_of(UniqueFd fd, const struct stat& status) {
+std::optional<std::uint64_t> UnwindProcesses::file_of(UniqueFd fd, const struct stat& status,
+                                                      TableBuilder::Order order) {
   // Not the mtime, which an owner may choose: a file that is gone could leave its table to the next
   // one that gets its inode.
   const FileKey key{status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
@@ -92,20 +99,24 @@ std::optional<std::uint64_t> UnwindProcesses::file_of(UniqueFd fd, const struct 
   if (known != keys_.end()) return known->second;
   if (!is_elf(fd)) return std::nullopt;  // JIT compilers map files, too
   if (!builder_.has_room()) return kLater;
-  return keys_[key] = add_file(std::move(fd));
+  return keys_[key] = add_file(std::move(fd), order);
 }
 
 void UnwindProcesses::expect(UniqueFd program) {
+  constexpr auto kFirst = TableBuilder::Order::kFirst;
   vdso();
   const auto own = LiveProcess::open(static_cast<Pid>(::getpid()));
   if (const auto mappings = own ? (*own)->mappings() : own.error()) {
     // The program has our loader and our C library, unless it is an unusual one.
     for (const Address common : {getauxval(AT_BASE), reinterpret_cast<Address>(&::getauxval)}) {
-      if (const Mapping* mapping = find_mapping(*mappings, common)) file_of(**own, *mapping);
+      if (const Mapping* mapping = find_mapping(*mappings, common))
+        file_of(**own, *mapping, kFirst);
     }
   }
   struct stat status {};
-  if (program.valid() && ::fstat(program.get(), &status) == 0) file_of(std::move(program), status);
+  if (program.valid() && ::fstat(program.get(), &status) == 0) {
+    file_of(std::move(program), status, kFirst);
+  }
 }
 
 void UnwindProcesses::set(Pid pid) {
@@ -137,7 +148,10 @@ void UnwindProcesses::refresh(Pid pid) {
   for (const Mapping& mapping : *mappings) {
     if (!mapping.executable || mapping.path == "[vsyscall]") continue;
     auto [entry, fresh] = seen.try_emplace({mapping.file, mapping.file ? "" : mapping.path});
-    if (fresh) entry->second = file_of(**live, mapping);
+    // The program has the lowest addresses.
+    const bool is_first = seen.size() == 1 || is_loader_or_libc(mapping.path);
+    const auto order = is_first ? TableBuilder::Order::kFirst : TableBuilder::Order::kThen;
+    if (fresh) entry->second = file_of(**live, mapping, order);
     waits |= entry->second == kLater;
     process.mappings.push_back({mapping.start, mapping.end, mapping.file_offset, entry->second});
   }

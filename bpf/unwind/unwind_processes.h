@@ -94,10 +94,12 @@ class UnwindProcesses final : public StackTables {
     Clock::duration pause{};
   };
 
-  std::optional<std::uint64_t> file_of(const LiveProcess& process, const Mapping& mapping);
-  std::optional<std::uint64_t> file_of(UniqueFd fd, const struct stat& status);
+  std::optional<std::uint64_t> file_of(const LiveProcess& process, const Mapping& mapping,
+                                       TableBuilder::Order order);
+  std::optional<std::uint64_t> file_of(UniqueFd fd, const struct stat& status,
+                                       TableBuilder::Order order);
   std::optional<std::uint64_t> vdso();
-  std::uint64_t add_file(UniqueFd fd);
+  std::uint64_t add_file(UniqueFd fd, TableBuilder::Order order);
   void refresh(Pid pid);
   void take_tables();
   void publish(Pid pid, Process& process);

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <climits>
+#include <ctime>
 
+#include "cli/host/own_process.h"
 #include "cli/unwind/table_messages.h"
 
 namespace labelscope::cli {
@@ -15,7 +17,17 @@ using Kind = Worker::Outcome::Kind;
 
 constexpr std::size_t kMostTold = 8;
 
+// The worker has inherited labelscope's precedence. The tables of a program, its loader and its C
+// library take less time than this; all further ones must not delay other programs.
+void give_back_precedence() {
+  constexpr std::chrono::seconds kMostFirst{1};
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  if (std::chrono::seconds(used.tv_sec) >= kMostFirst) Precedence::forgo();
+}
+
 Status answer_table(Message message, Conversation& conversation) {
+  give_back_precedence();
   if (message.files.empty()) return Error{ErrorCode::kNotFound, "the worker has no file"};
   {
     const Result<UnwindTable> table = build_unwind_table(std::move(message.files.front()));
