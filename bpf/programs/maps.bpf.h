@@ -22,6 +22,7 @@ struct ls_scratch {
   __u32 exec_count;          /* the process's count now */
   __u32 first_pointer_known; /* as in ls_process */
   __u64 ended;               /* the process has: only its kernel stack is left to look at */
+  __u64 is_worker;           /* a thread of io_uring, which runs no user code */
   union {
     struct ls_sample_head sample;
     struct {

@@ -58,7 +58,10 @@ static __always_inline void ls_take_user_stack(void* ctx, const bpf_user_pt_regs
 static __always_inline void ls_take_stack(void* ctx, const bpf_user_pt_regs_t* registers,
                                           struct ls_slot slot, struct ls_scratch* own) {
   own->sample.stack = (struct ls_stack_head){};
-  if (own->ended) {
+  if (own->is_worker) {
+    /* Its registers are those that its creator had. Nothing of its stack is missing. */
+    if (config.call_graph != LS_CALL_GRAPH_NONE) own->sample.stack.end = LS_STACK_ROOT;
+  } else if (own->ended) {
     if (config.call_graph != LS_CALL_GRAPH_NONE) own->sample.stack.end = LS_STACK_MISSING;
   } else {
     ls_take_user_stack(ctx, registers, slot, own);

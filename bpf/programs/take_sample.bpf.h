@@ -45,7 +45,8 @@ static __always_inline _Bool ls_send_sample(struct ls_scratch* own) {
 static __always_inline void ls_read_current(__u32 index, struct ls_scratch* own) {
   struct ls_thread thread = ls_current_thread();
   own->sample.thread_ns = thread.time_ns;
-  if (config.worker_flag && thread.flags & config.worker_flag) {
+  own->is_worker = config.worker_flag && thread.flags & config.worker_flag;
+  if (own->is_worker) {
     /* A thread of io_uring runs no user code. The thread pointer that it has is its creator's. */
     ls_clear_labels(&own->reading.labels);
     own->reading.labels.head.flags = LS_NEVER_TOUCHED;
@@ -104,6 +105,7 @@ static __always_inline struct ls_scratch* ls_observe(const struct ls_moment* mom
   own->sample.tid = ids.tid;
   bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
   own->ended = found.process == 0;
+  own->is_worker = 0;
   if (found.process) {
     ls_copy_process(own, &found);
     own->reading.x28 = ls_wanted_x28(moment->registers, &own->reading.recipes);

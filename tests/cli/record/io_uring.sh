@@ -1,0 +1,56 @@
+# A thread of io_uring has no user part, and nothing of its stack is missing.
+source "${BASH_SOURCE%/*}/../lib.sh"
+need_sampling
+need_command jq
+cat >"$work/ring.c" <<'EOF'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kSize = 1 << 20 };
+
+int main(void) {
+  struct io_uring_params about;
+  memset(&about, 0, sizeof about);
+  const int ring = (int)syscall(SYS_io_uring_setup, 1, &about);
+  if (ring < 0) return 77;
+  const int access = PROT_READ | PROT_WRITE;
+  char* submitted = mmap(0, about.sq_off.array + 64, access, MAP_SHARED, ring, IORING_OFF_SQ_RING);
+  char* completed = mmap(0, about.cq_off.cqes + 64, access, MAP_SHARED, ring, IORING_OFF_CQ_RING);
+  struct io_uring_sqe* entry = mmap(0, 64, access, MAP_SHARED, ring, IORING_OFF_SQES);
+  const int zero = open("/dev/zero", O_RDONLY);
+  char* memory = malloc(kSize);
+  if (submitted == MAP_FAILED || completed == MAP_FAILED || entry == MAP_FAILED) return 1;
+  while (clock() < CLOCKS_PER_SEC) {
+    memset(entry, 0, sizeof *entry);
+    entry->opcode = IORING_OP_READ;
+    entry->flags = IOSQE_ASYNC;
+    entry->fd = zero;
+    entry->addr = (unsigned long)memory;
+    entry->len = kSize;
+    *(unsigned*)(submitted + about.sq_off.array) = 0;
+    __atomic_add_fetch((unsigned*)(submitted + about.sq_off.tail), 1, __ATOMIC_RELEASE);
+    if (syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, 0, 0) < 0) return 1;
+    __atomic_store_n((unsigned*)(completed + about.cq_off.head),
+                     __atomic_load_n((unsigned*)(completed + about.cq_off.tail), __ATOMIC_ACQUIRE),
+                     __ATOMIC_RELEASE);
+  }
+  return 0;
+}
+EOF
+cc -O2 -o "$work/ring" "$work/ring.c" || skip_test "no compiler, or no linux/io_uring.h"
+"$work/ring" || skip_test "io_uring cannot be had"
+run record --backend bpf -F 499 -o ring.jsonl -- "$work/ring"
+expect_status "$exit_ok" "a program that reads by io_uring"
+read -r worker whole < <(jq -sr '[.[] | select(.type == "stack" and .end == "complete") | .id] as $whole
+  | [.[] | select(.type == "thread" and (.name | startswith("iou-wrk"))) | .id] as $workers
+  | [.[] | select(.type == "sample") | select(.thread as $one | $workers | index($one))]
+  | "\([.[].count] | add // 0) \([.[] | select(.stack as $one | $whole | index($one)) | .count] | add // 0)"' ring.jsonl)
+((worker > 20)) || fail "only $worker samples are of a thread of io_uring"
+((whole == worker)) || fail "$whole of $worker stacks of io_uring's threads are complete"
