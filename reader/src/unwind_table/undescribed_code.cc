@@ -42,8 +42,9 @@ using namespace std::string_view_literals;
 // Gaps are read in pieces of this size. Compilers put what is rarely executed at the start of all
 // code, from where it jumps back: in one piece, both are followed.
 constexpr std::uint64_t kPiece = 4 << 20;
-// Larger ones are not followed, instruction by instruction. V8's builtins have 2 MB.
-constexpr std::uint64_t kMostFollowed = 16 << 20;
+// Larger ones are not followed, instruction by instruction: V8's builtins have 2 MB, and with some
+// linkers data of any size lies in the segment of the code.
+constexpr std::uint64_t kMostFollowed = 2 << 20;
 // So that no code that is looked for lies across two pieces.
 constexpr std::uint64_t kOverlap = 32;
 // Longer ones exist only as code. (Large pages may be filled up to 2 MiB; as a gap they do no

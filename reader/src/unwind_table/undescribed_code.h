@@ -26,7 +26,7 @@ struct CodeLimits {
 
 bool fits(const std::vector<CodePart>& parts, const CodeLimits& limits);
 
-// Where functions are known to start, wherever they are.
+// Where functions are known to start, wherever they are, in order.
 struct KnownFunctions {
   std::vector<std::uint64_t> starts;
   bool all = false;  // the file has not been stripped

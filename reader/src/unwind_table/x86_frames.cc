@@ -232,9 +232,10 @@ class Follower {
   explicit Follower(const X86Code& code) : code_(code) {}
 
   std::vector<CodePart> follow() {
-    for (const std::uint64_t function : code_.functions) {
-      const std::uint64_t at = function - code_.address;
-      if (at < code_.bytes.size()) starts_.push_back(at);
+    const auto first = std::ranges::lower_bound(code_.functions, code_.address);
+    for (auto function = first; function != code_.functions.end(); ++function) {
+      if (*function - code_.address >= code_.bytes.size()) break;
+      starts_.push_back(*function - code_.address);
     }
     begin();
     run();

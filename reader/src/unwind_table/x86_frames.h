@@ -19,7 +19,7 @@ struct CodeRange {
 struct X86Code {
   std::string_view bytes;
   std::uint64_t address = 0;
-  // Where functions are known to start, wherever they are.
+  // Where functions are known to start, wherever they are, in order.
   std::span<const std::uint64_t> functions;
   // Those are all of them: the file has not been stripped.
   bool all_known = false;
