@@ -170,9 +170,11 @@ Status forbid_calls() {
   // abort() needs it to end with SIGABRT.
   rule(SCMP_ACT_ALLOW, SCMP_SYS(tgkill),
        where(0, SCMP_CMP_EQ, static_cast<scmp_datum_t>(::getpid())));
-  // The worker starts with precedence over other programs, and gives it back (own_process.h).
-  rule(SCMP_ACT_ALLOW, SCMP_SYS(getpriority), where(1, SCMP_CMP_EQ, 0));
-  rule(SCMP_ACT_ALLOW, SCMP_SYS(setpriority), where(1, SCMP_CMP_EQ, 0));
+  // It gives back the precedence over other programs that it has at first (own_process.h).
+  // Its own thread alone: 0 is also the number of all processes of its user.
+  for (const int call : {SCMP_SYS(getpriority), SCMP_SYS(setpriority)}) {
+    rule(SCMP_ACT_ALLOW, call, where(0, SCMP_CMP_EQ, PRIO_PROCESS), where(1, SCMP_CMP_EQ, 0));
+  }
   if (kSanitized) {
     for (const int call :
          {SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigaction), SCMP_SYS(prctl),

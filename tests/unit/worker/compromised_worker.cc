@@ -105,6 +105,19 @@ Answer raise_limit() {
 Answer become_root() {
   return attempt([](const Message&) { return ::setuid(0) == 0; });
 }
+// The nice value of all processes of its user, or of its process group.
+Answer renice_user() {
+  return attempt([](const Message&) { return ::setpriority(PRIO_USER, 0, 19) == 0; });
+}
+Answer renice_group() {
+  return attempt([](const Message&) { return ::setpriority(PRIO_PGRP, 0, 19) == 0; });
+}
+Answer ask_nice_of_user() {
+  return attempt([](const Message&) { return ::getpriority(PRIO_USER, 0) != -1 || errno == 0; });
+}
+Answer renice_itself() {
+  return attempt([](const Message&) { return ::setpriority(PRIO_PROCESS, 0, 19) == 0; });
+}
 // What it must be able to do: read what it was given, and get memory.
 Answer work() {
   return attempt([](const Message& request) {
@@ -136,6 +149,10 @@ constexpr WorkerTask kTasks[] = {
     {"protect_code", protect_code},
     {"raise_limit", raise_limit},
     {"become_root", become_root},
+    {"renice_user", renice_user},
+    {"renice_group", renice_group},
+    {"ask_nice_of_user", ask_nice_of_user},
+    {"renice_itself", renice_itself},
     {"work", work},
     {"eat_memory", eat_memory},
 };

@@ -67,7 +67,8 @@ TEST_CASE("sealed_worker: it does its work, and is refused everything else") {
   for (const char* task :
        {"open_file", "open_file_by_number", "write_file", "signal_labelscope", "signal_thread",
         "trace", "read_memory", "reach_network", "reach_neighbours", "execute", "fork_process",
-        "map_code", "protect_code", "raise_limit", "become_root"}) {
+        "map_code", "protect_code", "raise_limit", "become_root", "renice_user", "renice_group",
+        "ask_nice_of_user"}) {
     const Attempt tried = attempt(worker, task);
     INFO(task << ": " << tried.said << tried.outcome.why);
     const bool ended = tried.outcome.kind == Worker::Outcome::Kind::kDied &&
@@ -76,6 +77,12 @@ TEST_CASE("sealed_worker: it does its work, and is refused everything else") {
     // The next request gets a new worker, which works.
     CHECK(attempt(worker, "work", true).said == "could");
   }
+}
+
+TEST_CASE("sealed_worker: it can make itself less urgent") {
+  Worker worker(compromised());
+  need_seal(worker);
+  CHECK(attempt(worker, "renice_itself").said == "could");
 }
 
 TEST_CASE("sealed_worker: memory without end ends the worker, with the limit in the reason") {
