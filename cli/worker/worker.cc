@@ -20,7 +20,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kBetweenAsking{20};
 // A very busy machine, or a slow disk with the programs, needs this long.
 constexpr std::chrono::seconds kMostStarting{20};
-// The kernel takes a moment to free a gigabyte.
+// So many that die before they are ready, one after the other, are no accident.
+constexpr unsigned kMostStarts = 3;
+// The kernel takes a moment to give back a gigabyte.
 constexpr std::chrono::seconds kMostEnding{2};
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
@@ -127,11 +129,12 @@ std::optional<Worker::Outcome> Worker::wait_until_ready() {
       ready_ = true;
       return std::nullopt;
     }
-    // The next one would fail in the same way.
-    unusable_ = "the process that looks at foreign files cannot be used: ";
-    if (!message) {
-      unusable_ += died().why;
-    } else if (late) {
+    const std::string what = "the process that looks at foreign files cannot be used: ";
+    // Memory may have been short for a moment, or somebody has killed it: ask() starts another.
+    if (!message) return Outcome{Kind::kDied, what + died().why};
+    // It would be the same with the next one.
+    unusable_ = what;
+    if (late) {
       unusable_ += "it was not ready after " + std::to_string(kMostStarting.count()) + " s";
     } else if ((*message)->kind == Message::Kind::kRefused) {
       unusable_ += "it could not give up its rights: " + (*message)->body;
@@ -143,9 +146,20 @@ std::optional<Worker::Outcome> Worker::wait_until_ready() {
   return std::nullopt;
 }
 
+// A worker that is there and ready. One that dies before that has seen nothing of the request.
+std::optional<Worker::Outcome> Worker::prepare(std::uint64_t memory) {
+  for (unsigned starts = 1;; ++starts) {
+    if (std::optional<Outcome> failed = start(memory)) return failed;
+    std::optional<Outcome> failed = wait_until_ready();
+    if (!failed || failed->kind != Kind::kDied) return failed;
+    if (starts < kMostStarts && !stopped()) continue;
+    unusable_ = std::move(failed->why);
+    return Outcome{Kind::kNoWorker, unusable_};
+  }
+}
+
 Worker::Outcome Worker::ask(Request request) {
-  if (std::optional<Outcome> failed = start(request.memory)) return *failed;
-  if (std::optional<Outcome> failed = wait_until_ready()) return *failed;
+  if (std::optional<Outcome> failed = prepare(request.memory)) return *failed;
   Message message{Message::Kind::kRequest, std::string(request.task) + '\0' + request.body,
                   std::move(request.files)};
   const auto left = std::max(request.deadline - Clock::now(), Clock::duration::zero());

@@ -78,6 +78,7 @@ class Worker {
 
  private:
   using Kind = Outcome::Kind;
+  std::optional<Outcome> prepare(std::uint64_t memory);
   std::optional<Outcome> start(std::uint64_t memory);
   std::optional<Outcome> wait_until_ready();
   Outcome converse(Request& request);

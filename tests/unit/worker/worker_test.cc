@@ -167,7 +167,8 @@ TEST_CASE("worker: answers without end are cut at the deadline") {
   CHECK(answered.taken < 5s);
 }
 
-TEST_CASE("worker: after one that died there is another, and not after one that cannot be had") {
+TEST_CASE(
+    "worker: after one that died, ready or not, there is another, but not if none can be had") {
   int started = 0;
   const Launcher dies = forked_worker([](Channel& channel) {
     say_ready(channel);
@@ -179,6 +180,14 @@ TEST_CASE("worker: after one that died there is another, and not after one that 
   CHECK(ask(worker).outcome.kind == Kind::kDied);
   CHECK(ask(worker).outcome.kind == Kind::kNoAnswer);
   CHECK(worker.generation() == 2);
+
+  started = 0;
+  Worker unready([&](std::uint64_t memory) {
+    return ++started < 3 ? forked_worker([](Channel&) { ::raise(SIGKILL); })(memory)
+                         : honest_worker()(memory);
+  });
+  CHECK(ask(unready).outcome.kind == Kind::kNoAnswer);
+  CHECK(started == 3);
 
   started = 0;
   Worker none([&](std::uint64_t) -> Result<Launched> {
