@@ -5,9 +5,9 @@ live=$VIOLATORS/live
 
 expect_clean() {
   run check --strict -- "$LINKED_WRITER_PROGRAM" --threads 2 --ms "$1"
+  grep -q 'label sets of 2 threads read' "$work/stdout" || need_more_time "it ended before both threads were read"
   expect_status "$exit_ok" "the bundled writer"
   expect_shown '^clean: 2 subjects'
-  expect_shown 'label sets of 2 threads read'
 }
 with_enough_time 400 expect_clean
 

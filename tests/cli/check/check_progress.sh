@@ -14,11 +14,14 @@ on_terminal() {
 # Waits until the first update is shown.
 expect_progress() {
   on_terminal check --timeout "$1ms" -- "$writer" forever
+  grep -q 'Ctrl-C' "$work/stdout" || need_more_time "it ended before the status line was shown"
   expect_shown "[0-9.]+ of $(seconds_of "$1") s · [0-9,]+ label sets? · 1 thread · Ctrl-C"
   expect_shown '^.*clean: '
 }
 expect_progress_of_steps() {
   on_terminal check --step --timeout "$1ms" -- "$writer" forever
+  grep -Eq '[1-9][0-9,]* updates? · .*Ctrl-C' "$work/stdout" ||
+    need_more_time "it ended before an update was shown"
   expect_shown "[0-9.]+ of $(seconds_of "$1") s · [0-9,]+ instructions? · [0-9,]+ updates? · 1 thread · Ctrl-C"
 }
 with_enough_time 1500 expect_progress

@@ -35,7 +35,9 @@ wait_until "the child has ended" is_zombie
 called "process $zombie has ended; it is a zombie until its parent, process $parent (sleep), asks" "$zombie"
 # The pid namespace of a container has no kernel threads.
 for thread in /proc/[0-9]*; do
-  [[ $(status_line "$thread/status" Kthread) == 1 ]] || continue
+  # PF_KTHREAD among the flags, field 9: fields 1 and 2 are the number and the name.
+  flags=$(sed 's/.*) //' "$thread/stat" 2>/dev/null | cut -d ' ' -f 7)
+  ((${flags:-0} & 0x00200000)) || continue
   called "process ${thread#/proc/} ($(cat "$thread/comm")) is a kernel thread" "${thread#/proc/}"
   exit 0
 done

@@ -15,12 +15,13 @@ readonly kill=5 override=1 read_search=2 fowner=3 ptrace=19 nice=23 syslog=34 bp
 
 # expect_rights <what> <capability...>: checks the rights of each thread of $recorder.
 expect_rights() {
-  local what=$1 task name lines
+  local what=$1 task name lines looked_at=0
   shift
   for task in /proc/"$recorder"/task/*/status; do
     # Threads may end meanwhile, for example the one that reads the kernel's symbols.
     lines=$(cat "$task" 2>/dev/null)
     [[ -n $lines ]] || continue
+    looked_at=$((looked_at + 1))
     for name in CapEff CapPrm; do
       [[ $((16#$(status_line - $name <<<"$lines"))) == "$(set_of "$@")" ]] ||
         fail "$what: $name is $(status_line - $name <<<"$lines"), not $(printf %x "$(set_of "$@")")"
@@ -32,6 +33,7 @@ expect_rights() {
     ((!(own >> 8 & 1))) || [[ $(status_line - CapBnd <<<"$lines") == 0000000000000000 ]] || fail "$what: CapBnd is not empty"
     [[ $(status_line - NoNewPrivs <<<"$lines") == 1 ]] || fail "$what: NoNewPrivs is not set"
   done
+  ((looked_at > 0)) || fail "$what: labelscope has ended, and no thread of it was looked at"
 }
 has_dropped() { [[ $(status_line "/proc/$recorder/status" NoNewPrivs) == 1 ]]; }
 end_recording() {
