@@ -1,5 +1,5 @@
 // Texts that targets and users can influence: files of /proc (maps has a fuzzer of its own),
-// kallsyms, lists of CPUs, and the JSON of a baseline.
+// kallsyms, lists of CPUs, the JSON of a baseline, and cgroup paths.
 //
 //   input = kind, text
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 #include "bpf/sampling/perf_events.h"
 #include "cli/check/baseline.h"
+#include "cli/process/cgroup.h"
 #include "cli/symbol/kernel_symbols.h"
 #include "fuzz/fuzzer_check.h"
 #include "process/cpu_times.h"
@@ -19,7 +20,7 @@ namespace {
 using namespace labelscope;
 
 // The kinds are digits, so that a corpus can be typed.
-enum Kind : char { kStat = '0', kStatus, kRunTime, kCpus, kKernelSymbols, kBaseline };
+enum Kind : char { kStat = '0', kStatus, kRunTime, kCpus, kKernelSymbols, kBaseline, kCgroup };
 
 bool is_part(std::string_view part, std::string_view text) {
   return part.empty() ||
@@ -46,6 +47,17 @@ void accept(std::string_view text) {
   }
   for (const cli::BaselineEntry& entry : *baseline) {
     fuzzer_check(!entry.rule.empty() && !entry.fingerprint.empty(), "an entry can be recognized");
+  }
+}
+
+void find_container(const std::string& text) {
+  const cli::CgroupFacts facts = cli::parse_cgroup(text);
+  fuzzer_check(facts.container.empty() || facts.container.size() == 64, "an ID has 64 digits");
+  fuzzer_check(facts.pod.empty() || facts.pod.size() == 32 || facts.pod.size() == 36,
+               "a UID is a UUID");
+  for (const std::string& part : {facts.unit, facts.path}) {
+    fuzzer_check(text.find(part) != text.npos, "a name is a part of the text");
+    fuzzer_check(part.find('\n') == part.npos, "a name is on its line");
   }
 }
 
@@ -78,6 +90,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case kBaseline:
       accept(text);
+      break;
+    case kCgroup:
+      find_container(text);
       break;
     default:
       break;
