@@ -266,7 +266,9 @@ Status ElfSymbols::load(bool symbols_only) {
 void ElfSymbols::read_go_functions() {
   if (has_symtab_ || has_debug_file_) return;
   auto file = ElfImage::open(UniqueFd(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0)));
-  auto functions = file ? GoFunctions::read(*file) : Result<GoFunctions>(file.error());
+  auto functions =
+      file ? GoFunctions::read(*file, [this] { return !budget_.spend(Cost::kSymbols, 0); })
+           : Result<GoFunctions>(file.error());
   if (functions) {
     go_.emplace(*std::move(functions));
   } else if (file && functions.error().code != ErrorCode::kNotFound) {

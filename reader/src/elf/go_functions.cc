@@ -66,34 +66,42 @@ bool is_plausible(const Header& header) {
          header.pc_tables_at > header.names_at && header.functions_at > header.pc_tables_at;
 }
 
-// By its first bytes, on a line of the cache.
-std::optional<std::uint64_t> search_header(const ElfImage& file) {
+using Found = Result<std::optional<std::uint64_t>>;
+
+// By its first bytes, on a line of the cache. Segments of a hostile file may lie over each other: what
+// is searched is bounded for all of them together.
+Found search_header(const ElfImage& file, const std::function<bool()>& is_late) {
   constexpr std::uint64_t kAlign = 32;
   std::vector<std::byte> piece(std::size_t{1} << 20);
+  std::uint64_t left = 4 * kMostBytes;
   for (const LoadSegment& segment : file.load_segments()) {
     if (segment.executable) continue;
-    const std::uint64_t size = std::min(segment.file_size, 4 * kMostBytes);
+    const std::uint64_t size = std::min(segment.file_size, left);
+    left -= size;
     std::uint64_t at = (0 - segment.vaddr) % kAlign;
     for (; at + sizeof(Header) <= size; at += piece.size() - kAlign * 4) {
+      if (is_late && is_late()) {
+        return Error{ErrorCode::kLimit, "searching its table of Go functions takes too long"};
+      }
       const std::span part(piece.data(), std::min<std::uint64_t>(piece.size(), size - at));
       if (!file.read(segment.vaddr + at, part)) break;
       for (std::size_t i = 0; i + sizeof(Header) <= part.size(); i += kAlign) {
         Header header;
         std::memcpy(&header, part.data() + i, sizeof header);
-        if (is_plausible(header)) return segment.vaddr + at + i;
+        if (is_plausible(header)) return std::optional(segment.vaddr + at + i);
       }
     }
   }
-  return std::nullopt;
+  return std::optional<std::uint64_t>();
 }
 
-std::optional<std::uint64_t> find_table(const ElfImage& file) {
+Found find_table(const ElfImage& file, const std::function<bool()>& is_late) {
   for (const char* name : {".gopclntab", ".data.rel.ro.gopclntab"}) {
     if (auto address = file.section_address(name)) return address;
   }
   // GNU ld makes it a part of .data.rel.ro, and there may be no section headers.
   const bool is_go = file.section_address(".go.buildinfo").has_value() || file.has_note("Go");
-  return is_go ? search_header(file) : std::nullopt;
+  return is_go ? search_header(file, is_late) : Found(std::optional<std::uint64_t>());
 }
 
 // An unsigned number in groups of seven bits, at most 32 of them.
@@ -114,11 +122,12 @@ Error malformed(const char* what) {
 
 }  // namespace
 
-Result<GoFunctions> GoFunctions::read(const ElfImage& file) {
-  const auto address = find_table(file);
-  if (!address) return Error{ErrorCode::kNotFound, "it has no table of Go functions"};
+Result<GoFunctions> GoFunctions::read(const ElfImage& file, const std::function<bool()>& is_late) {
+  const auto address = find_table(file, is_late);
+  if (!address) return address.error();
+  if (!*address) return Error{ErrorCode::kNotFound, "it has no table of Go functions"};
   GoFunctions functions;
-  if (Status status = functions.parse(file, *address); !status) return std::move(status).error();
+  if (Status status = functions.parse(file, **address); !status) return std::move(status).error();
   return functions;
 }
 

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -46,8 +47,9 @@ struct GoDepth {
 class GoFunctions {
  public:
   // kNotFound: it is no Go file. kUnsupported: the table is of a version that is not read.
-  // kMalformed, kLimit: it cannot be. What is read is kept; `file` may close.
-  static Result<GoFunctions> read(const ElfImage& file);
+  // kMalformed, kLimit: it cannot be. What is read is kept; `file` may close. `is_late`, which may
+  // be empty, is asked for each MiB of a file without section headers, where the table is searched.
+  static Result<GoFunctions> read(const ElfImage& file, const std::function<bool()>& is_late = {});
 
   std::size_t count() const { return count_; }
   // All code that the table describes.

@@ -190,7 +190,7 @@ Status TableBuilder::add_function(std::uint64_t start, std::uint64_t end) {
 }
 
 void TableBuilder::find_go_code(const ElfImage& elf) {
-  const auto functions = GoFunctions::read(elf);
+  const auto functions = GoFunctions::read(elf, [this] { return !check_time(); });
   if (!functions) {
     table_.facts.go_refused = functions.error().code != ErrorCode::kNotFound;
     return;

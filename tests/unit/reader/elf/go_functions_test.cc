@@ -2,12 +2,17 @@
 // .debug_frame (readelf), which Go's linker writes as well.
 #include "elf/go_functions.h"
 
+#include <elf.h>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -104,6 +109,29 @@ TEST_CASE("go functions: names and starts are those of the symbols") {
 
 TEST_CASE("go functions: a stripped program has them as well") {
   compare(program("stripped"), program("static"));
+}
+
+TEST_CASE(
+    "go functions: without section headers the table is searched, for as long as there is time") {
+  std::ifstream file(program("static"), std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  REQUIRE(bytes.size() > sizeof(Elf64_Ehdr));
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.e_shoff = header.e_shnum = header.e_shstrndx = 0;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  const int copy = ::memfd_create("without sections", MFD_CLOEXEC);
+  REQUIRE(::write(copy, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  const auto image = ElfImage::open(UniqueFd(copy));
+  REQUIRE(image);
+  int asked = 0;
+  const auto found = GoFunctions::read(*image, [&] { return ++asked < 0; });
+  REQUIRE(found);
+  CHECK(asked > 0);
+  CHECK(found->count() == functions_of(program("static"))->count());
+  const auto late = GoFunctions::read(*image, [] { return true; });
+  REQUIRE_FALSE(late);
+  CHECK(late.error().code == ErrorCode::kLimit);
 }
 
 TEST_CASE("go functions: flags say where stacks begin and change") {
