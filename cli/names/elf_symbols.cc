@@ -30,6 +30,9 @@ namespace {
 // larger one would need more memory than the worker has.
 constexpr off_t kMaxRead = off_t{256} << 20;
 
+// As gdb(1) calls it.
+constexpr const char* kSignalFrame = "<signal handler called>";
+
 std::string elf_problem() {
   const char* text = elf_errmsg(-1);
   return text != nullptr ? text : "unknown error of libelf";
@@ -88,7 +91,29 @@ std::uint64_t packed_size(Elf* elf) {
   return all;
 }
 
-// The checksum of a debug link.
+// How the sections of its debug information are packed, if libelf cannot unpack them: it knows zlib,
+// and since its version 0.189 zstd, where it was built so. Null: it can, or they are not packed.
+const char* unknown_packing(Elf* elf) {
+  constexpr GElf_Word kZstd = 2;  // ELFCOMPRESS_ZSTD, which older headers lack
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return nullptr;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    GElf_Chdr packed;
+    if (gelf_getshdr(section, &header) == nullptr || (header.sh_flags & SHF_COMPRESSED) == 0 ||
+        gelf_getchdr(section, &packed) == nullptr || packed.ch_type == ELFCOMPRESS_ZLIB) {
+      continue;
+    }
+    const char* name = elf_strptr(elf, names, header.sh_name);
+    if (name == nullptr || std::strncmp(name, ".debug_info", 11) != 0) continue;
+    // Unpacking is tried where its size is known to be small enough by packed_size().
+    if (elf_compress(section, 0, 0) >= 0) continue;
+    return packed.ch_type == kZstd ? "zstd" : "an unknown algorithm";
+  }
+  return nullptr;
+}
+
+// As in a debug link.
 std::optional<std::uint32_t> checksum_of(int fd) {
   std::vector<unsigned char> buffer(std::size_t{1} << 20);
   auto sum = static_cast<std::uint32_t>(::crc32(0, nullptr, 0));
@@ -189,30 +214,60 @@ void ElfSymbols::remark(const std::string& what) {
   remarks_ += (remarks_.empty() ? "" : "; ") + what;
 }
 
-// libdwfl asks for the debug file, perhaps twice, and for the alternate one, which find_alternate()
-// handles. libdwfl checks nothing, and would unpack a packed file.
+void ElfSymbols::remark_packing(Elf* elf) {
+  const char* packing = unknown_packing(elf);
+  if (packing == nullptr) return;
+  remark(std::string("its debug information is packed with ") + packing +
+         ", which libelf here cannot unpack, so inlined calls and lines are missing (objcopy "
+         "--decompress-debug-sections makes a file that can be read)");
+}
+
+// One file after the other, until one is the right one. nullopt: none is, and what was found is told.
+std::optional<ElfSymbols::Opened> ElfSymbols::find_right_file(
+    WantedDebugFile wanted, const std::string& what,
+    const std::function<bool(Elf*, const UniqueFd&)>& is_right) {
+  std::string why_not;
+  const auto refuse = [&](const std::string& why) {
+    why_not += (why_not.empty() ? "" : ", ") + why;
+  };
+  for (; finder_ != nullptr && wanted.refused <= kMostRefusedFiles; ++wanted.refused) {
+    FoundDebugFile found = (*finder_)(wanted);
+    if (!found.file.valid()) {
+      if (!found.text.empty()) refuse(found.text);
+      break;
+    }
+    Result<Elf*> opened = open_elf(found.file.get());
+    if (!opened) {
+      refuse(found.text + " cannot be used: " + opened.error().context);
+      continue;
+    }
+    std::unique_ptr<Elf, EndElf> elf(*opened);
+    if (!is_right(elf.get(), found.file)) {
+      refuse(found.text + " is of another build");
+      continue;
+    }
+    if (!budget_.spend(Cost::kUnpackedBytes, packed_size(elf.get()))) return std::nullopt;
+    remark_packing(elf.get());
+    return Opened{std::move(found.file), std::move(elf)};
+  }
+  if (!why_not.empty() || wanted.alternate) {
+    remark(what + (why_not.empty() ? "" : ": ") + why_not);
+  }
+  return std::nullopt;
+}
+
+// libdwfl asks for the debug file, perhaps twice, and for the alternate one, which is not its
+// business (find_alternate()). It checks nothing, and would unpack the file if it is packed.
 int ElfSymbols::find_debug_file(const char* debug_link, GElf_Word crc) {
   const bool alternate = debug_link != nullptr && debug_link_ != debug_link;
-  if (alternate || finder_ == nullptr || std::exchange(asked_for_debug_file_, true)) return -1;
-  FoundDebugFile found = (*finder_)({false, build_id_, debug_link_});
-  if (!found.why_not.empty()) remark(found.why_not);
-  if (!found.file.valid()) return -1;
-  Result<Elf*> opened = open_elf(found.file.get());
-  if (!opened) {
-    remark("its debug file cannot be used: " + opened.error().context);
-    return -1;
-  }
-  const std::unique_ptr<Elf, EndElf> elf(*opened);
-  const std::string its = build_id_of(elf.get());
-  const bool matches = build_id_.empty() || its.empty()
-                           ? debug_link != nullptr && checksum_of(found.file.get()) == crc
-                           : build_id_ == its;
-  if (!matches) {
-    remark("its debug file is of another build");
-    return -1;
-  }
-  if (!budget_.spend(Cost::kUnpackedBytes, packed_size(elf.get()))) return -1;
-  return found.file.release();
+  if (alternate || std::exchange(asked_for_debug_file_, true)) return -1;
+  auto found = find_right_file({false, build_id_, debug_link_}, "its debug file was not found",
+                               [&](Elf* elf, const UniqueFd& file) {
+                                 const std::string its = build_id_of(elf);
+                                 if (!build_id_.empty() && !its.empty()) return build_id_ == its;
+                                 return debug_link != nullptr && checksum_of(file.get()) == crc;
+                               });
+  return found ? found->file.release() : -1;
 }
 
 // The alternate file is DWARF that several files share. libdw would open any path that the file
@@ -221,27 +276,19 @@ void ElfSymbols::find_alternate(Dwarf* dwarf) {
   const char* name = nullptr;
   const void* id = nullptr;
   const ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id);
-  if (size <= 0 || static_cast<std::size_t>(size) > kMaxBuildId || finder_ == nullptr) return;
-  WantedDebugFile wanted{
-      true, hex_bytes({static_cast<const std::byte*>(id), static_cast<std::size_t>(size)}),
-      dwarf_text(name)};
-  FoundDebugFile found = (*finder_)(wanted);
-  const auto missing = [this](const std::string& why) {
-    remark("the debug information that it shares with others is missing" +
-           (why.empty() ? why : ": " + why));
-  };
-  if (!found.file.valid()) return missing(found.why_not);
-  Result<Elf*> opened = open_elf(found.file.get());
-  if (!opened) return missing(opened.error().context);
-  std::unique_ptr<Elf, EndElf> elf(*opened);
-  if (build_id_of(elf.get()) != wanted.build_id)
-    return missing("what is there is of another build");
-  if (!budget_.spend(Cost::kUnpackedBytes, packed_size(elf.get()))) return;
-  alternate_.reset(dwarf_begin_elf(elf.get(), DWARF_C_READ, nullptr));
-  if (!alternate_) return missing("libdw refuses it");
+  if (size <= 0 || static_cast<std::size_t>(size) > kMaxBuildId) return;
+  const std::string build_id =
+      hex_bytes({static_cast<const std::byte*>(id), static_cast<std::size_t>(size)});
+  constexpr const char* kMissing = "the debug information that it shares with others is missing";
+  auto found =
+      find_right_file({true, build_id, dwarf_text(name)}, kMissing,
+                      [&](Elf* elf, const UniqueFd&) { return build_id_of(elf) == build_id; });
+  if (!found) return;
+  alternate_.reset(dwarf_begin_elf(found->elf.get(), DWARF_C_READ, nullptr));
+  if (!alternate_) return remark(std::string(kMissing) + ": libdw refuses it");
   dwarf_new_oom_handler(alternate_.get(), out_of_memory);
-  alternate_file_ = std::move(found.file);
-  alternate_elf_ = std::move(elf);
+  alternate_file_ = std::move(found->file);
+  alternate_elf_ = std::move(found->elf);
   dwarf_setalt(dwarf, alternate_.get());
 }
 
@@ -258,6 +305,7 @@ Status ElfSymbols::load(bool symbols_only) {
     read_go_functions();
     return {};
   }
+  remark_packing(elf_.get());
   Status status = report_module(extent->start, extent->end);
   if (status) read_go_functions();
   return status;
@@ -329,6 +377,10 @@ std::vector<SourceLine> ElfSymbols::find(Address link_address, bool inlined) {
     lines.back().function.clear();
   }
   if (!lines.empty() && !lines.back().system_name.empty()) return lines;
+  if (returns_from_signal(link_address)) {
+    lines.assign(1, SourceLine{kSignalFrame, kSignalFrame, "", 0});
+    return lines;
+  }
   if (const std::optional<Address> start = start_of_function(link_address)) {
     if (lines.empty()) lines.emplace_back();
     lines.back().function = "+" + hex(*start);
@@ -336,13 +388,29 @@ std::vector<SourceLine> ElfSymbols::find(Address link_address, bool inlined) {
   return lines;
 }
 
-std::optional<Address> ElfSymbols::start_of_function(Address link_address) {
+const CallFrames* ElfSymbols::frames() {
   if (!std::exchange(asked_for_frames_, true)) {
     auto image = CallFrameImage::from_file(UniqueFd(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0)));
-    auto frames = image ? CallFrames::open(*std::move(image)) : Result<CallFrames>(image.error());
-    if (frames) frames_.emplace(*std::move(frames));
+    auto found = image ? CallFrames::open(*std::move(image)) : Result<CallFrames>(image.error());
+    if (found) frames_.emplace(*std::move(found));
   }
-  if (!frames_) return std::nullopt;
+  return frames_ ? &*frames_ : nullptr;
+}
+
+// What a signal handler returns to: code of the libc that calls rt_sigreturn(2). The caller of its
+// frame is what the signal has interrupted. glibc has no symbol for it, and its call frame information
+// begins one byte before it, since unwinders look for the call in front of a return address.
+bool ElfSymbols::returns_from_signal(Address link_address) {
+  const CallFrames* known = frames();
+  const CallFrames::Frame frame = known != nullptr ? known->at(link_address) : nullptr;
+  Dwarf_Addr start = 0;
+  Dwarf_Addr end = 0;
+  bool signal = false;
+  return frame != nullptr && dwarf_frame_info(frame.get(), &start, &end, &signal) >= 0 && signal;
+}
+
+std::optional<Address> ElfSymbols::start_of_function(Address link_address) {
+  if (frames() == nullptr) return std::nullopt;
   const std::vector<DescribedFunction>& all = frames_->functions();
   auto after = std::upper_bound(
       all.begin(), all.end(), link_address,
@@ -351,27 +419,28 @@ std::optional<Address> ElfSymbols::start_of_function(Address link_address) {
   return std::prev(after)->start;
 }
 
-bool ElfSymbols::is_stripped() const {
-  return !has_symtab_ && !has_debug_file_ && !scopes_ && !go_;
-}
+bool ElfSymbols::is_stripped() const { return !has_symtab_ && !has_debug_file_ && !scopes_; }
 
 std::string ElfSymbols::why_nameless() const {
-  std::string reason;
-  if (!is_stripped()) {
-    reason = "no symbol covers the address (padding or hand-written assembly)";
-  } else if (!table_->empty()) {
-    reason = "the file is stripped (no .symtab), only its exported functions have names";
-  } else {
-    reason = "the file has no symbol table and no debug information";
-  }
-  if (scopes_ && scopes_->has_skeletons())
-    reason += "; its split debug information (.dwo) is not read";
-  return reason;
+  if (!is_stripped()) return "no symbol covers the address (padding or hand-written assembly)";
+  const bool exports = !table_->empty();
+  if (!exports && !go_) return "the file has no symbol table and no debug information";
+  return std::string("the file is stripped (no .symtab), only its ") +
+         (exports ? "exported functions" : "") + (exports && go_ ? " and " : "") +
+         (go_ ? "functions in Go" : "") + " have names";
 }
 
 std::string ElfSymbols::left_out() const {
-  const std::string spent = budget_.left_out();
-  return remarks_ + (remarks_.empty() || spent.empty() ? "" : "; ") + spent;
+  std::string text = remarks_;
+  const auto add = [&](const std::string& more) {
+    if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
+  };
+  if (scopes_ && scopes_->has_skeletons()) {
+    add("its split debug information (.dwo, .dwp) is not read, so inlined calls are missing (built "
+        "with -g and without -gsplit-dwarf, the file has them)");
+  }
+  add(budget_.left_out());
+  return text;
 }
 
 }  // namespace labelscope::cli

@@ -29,11 +29,11 @@
 
 namespace labelscope::cli {
 
-// The result of looking for a debug file. Without a file it has the reason, unless there simply is
-// none.
+// What is found of a debug file: the file and its path; or, where there is more to say than that
+// there is none, why not.
 struct FoundDebugFile {
   UniqueFd file;
-  std::string why_not;
+  std::string text;
 };
 using FindDebugFile = std::function<FoundDebugFile(const WantedDebugFile&)>;
 
@@ -57,8 +57,7 @@ class ElfSymbols {
   std::vector<SourceLine> find(Address link_address, bool inlined);
   // Whether there is debug information with source lines.
   bool has_lines() const { return scopes_.has_value(); }
-  // True if a debug file would help: there are neither all symbols nor debug information, and it is
-  // no Go program.
+  // There are neither all symbols nor debug information: a debug file would help what has no name.
   bool is_stripped() const;
   // Why some addresses have no name.
   std::string why_nameless() const;
@@ -78,17 +77,27 @@ class ElfSymbols {
                             GElf_Word crc, char** debug_file);
   Status load(bool symbols_only);
   Status report_module(Address start, Address end);
+  struct EndElf {
+    void operator()(Elf* elf) const { elf_end(elf); }
+  };
+  struct Opened {
+    UniqueFd file;
+    std::unique_ptr<Elf, EndElf> elf;  // uses the file
+  };
+  // `what`: the remark, if there is none.
+  std::optional<Opened> find_right_file(WantedDebugFile wanted, const std::string& what,
+                                        const std::function<bool(Elf*, const UniqueFd&)>& is_right);
   int find_debug_file(const char* debug_link, GElf_Word crc);
   void find_alternate(Dwarf* dwarf);
   void read_go_functions();
   void remark(const std::string& what);
+  void remark_packing(Elf* elf);
+  const CallFrames* frames();
+  bool returns_from_signal(Address link_address);
   std::optional<Address> start_of_function(Address link_address);
 
   struct EndDwfl {
     void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
-  };
-  struct EndElf {
-    void operator()(Elf* elf) const { elf_end(elf); }
   };
   struct EndDwarf {
     void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }

@@ -21,9 +21,10 @@ enum class Request : protozero::pbf_tag_type {
   kSymbolsOnly,
   kInlined,
   kClose,
-  kAddresses
+  kAddresses,
+  kFirstBytes
 };
-enum class Wanted : protozero::pbf_tag_type { kAlternate = 1, kBuildId, kLink };
+enum class Wanted : protozero::pbf_tag_type { kAlternate = 1, kBuildId, kLink, kRefused };
 enum class Reply : protozero::pbf_tag_type {
   kString = 1,
   kNumbers,
@@ -61,6 +62,7 @@ std::string encode(const NamesRequest& request) {
   builder.add_uint64(Request::kSymbolsOnly, request.symbols_only ? 1 : 0);
   builder.add_uint64(Request::kInlined, request.inlined ? 1 : 0);
   builder.add_uint64(Request::kClose, request.close ? 1 : 0);
+  builder.add_uint64(Request::kFirstBytes, request.first_bytes);
   std::vector<std::uint64_t> numbers;
   for (const Address address : request.addresses) numbers.push_back(address);
   builder.add_packed_fixed64(Request::kAddresses, numbers.begin(), numbers.end());
@@ -87,6 +89,9 @@ Result<NamesRequest> decode_names_request(std::string_view body) {
       case Request::kClose:
         request.close = field.number() != 0;
         break;
+      case Request::kFirstBytes:
+        request.first_bytes = field.number();
+        break;
       case Request::kAddresses:
         for (const std::uint64_t address : field.packed_fixed64()) {
           request.addresses.push_back(address);
@@ -106,6 +111,7 @@ std::string encode(const WantedDebugFile& wanted) {
   builder.add_uint64(Wanted::kAlternate, wanted.alternate ? 1 : 0);
   builder.add_bytes(Wanted::kBuildId, wanted.build_id);
   builder.add_bytes(Wanted::kLink, wanted.link);
+  builder.add_uint64(Wanted::kRefused, wanted.refused);
   return body;
 }
 
@@ -122,6 +128,10 @@ Result<WantedDebugFile> decode_wanted_debug_file(std::string_view body) {
         break;
       case Wanted::kLink:
         wanted.link = field.text(PATH_MAX);
+        break;
+      case Wanted::kRefused:
+        wanted.refused =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(field.number(), kMostRefusedFiles));
         break;
       default:
         message.skip();

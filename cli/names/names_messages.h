@@ -35,17 +35,24 @@ struct NamesRequest {
   bool open = false;
   bool symbols_only = false;
   bool inlined = true;
-  bool close = false;              // close it after the answer
-  std::vector<Address> addresses;  // link-time addresses
+  bool close = false;  // afterwards
+  // Of a perf map: so long it was when its code had the first sample.
+  std::uint64_t first_bytes = UINT64_MAX;
+  std::vector<Address> addresses;  // link-time
 };
 std::string encode(const NamesRequest& request);
 Result<NamesRequest> decode_names_request(std::string_view body);
 
-// A debug file that the worker asks for.
+// A file may lie in so many places where it is not the right one; gdb(1) looks into as many.
+inline constexpr std::uint32_t kMostRefusedFiles = 8;
+
+// A debug file that the worker needs.
 struct WantedDebugFile {
-  bool alternate = false;  // the one that dwz(1) has made for several files (.gnu_debugaltlink)
-  std::string build_id;    // lower-case hex; empty: unknown
-  std::string link;        // the name in the file; empty: none
+  bool alternate = false;  // what dwz(1) has put aside for several files (.gnu_debugaltlink)
+  std::string build_id;    // lower-case hex; empty: not known
+  std::string link;        // as the file has it; empty: none
+  // So many that were found are not the right one: what lies in the next place?
+  std::uint32_t refused = 0;
 };
 std::string encode(const WantedDebugFile& wanted);
 // Fails with kMalformed if no file can have such a build ID or name.

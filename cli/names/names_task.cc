@@ -36,7 +36,7 @@ Result<ElfSymbols*> NamesTask::opened(const NamesRequest& request, Message& mess
     Message given = conversation.ask(encode(wanted));
     FoundDebugFile found;
     if (!given.files.empty()) found.file = std::move(given.files.front());
-    found.why_not = std::move(given.body);
+    found.text = std::move(given.body);
     return found;
   };
   ElfSymbols::Options options;

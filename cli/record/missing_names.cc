@@ -19,7 +19,22 @@ struct File {
   std::uint64_t frames = 0;  // each counts as often as it was sampled
   std::uint64_t nameless = 0;
   std::string why;
+  std::string left_out;  // although all have names
 };
+
+// Once for each file, though every frame has a name: nobody else tells that inlined calls are
+// missing.
+void add_left_out(const std::vector<std::pair<std::string, File>>& files, std::uint64_t frames,
+                  std::vector<std::string>& lines) {
+  std::size_t told = 0;
+  for (const auto& [path, file] : files) {
+    if (file.left_out.empty() || share_of_1000(file.frames, frames) < kWorthOf1000) continue;
+    if (++told > kMostFiles) break;
+    lines.push_back("Something is left out of " + escape_terminal(path) + " (" +
+                    percent(file.frames, frames) +
+                    " of the frames): " + escape_terminal(file.left_out));
+  }
+}
 
 }  // namespace
 
@@ -38,26 +53,37 @@ std::vector<std::string> missing_names(const Profile& profile) {
       const ProfileModule& module = profile.modules[location.module];
       File& file = files[module.path];
       file.frames += row.count;
-      if (named) continue;
+      if (named && module.symbol_problem.empty()) continue;
+      if (named) {
+        file.left_out = module.symbol_problem;
+        continue;
+      }
       file.nameless += row.count;
       file.why = module.symbol_problem;
     }
   }
-  if (share_of_1000(nameless, frames) < kWorthOf1000) return {};
   std::vector<std::pair<std::string, File>> worst(files.begin(), files.end());
+  std::vector<std::string> lines;
+  // Where a file has both, its reason tells both.
+  for (auto& [path, file] : worst) {
+    if (file.nameless != 0) file.left_out.clear();
+  }
+  add_left_out(worst, frames, lines);
+  if (share_of_1000(nameless, frames) < kWorthOf1000) return lines;
   std::stable_sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) {
     return a.second.nameless > b.second.nameless;
   });
-  std::vector<std::string> lines = {percent(frames - nameless, frames) +
-                                    " of the frames have a name. Without one:"};
+  lines.push_back(percent(frames - nameless, frames) + " of the frames have a name. Without one:");
+  const std::size_t before = lines.size();
   for (const auto& [path, file] : worst) {
-    if (lines.size() > kMostFiles || share_of_1000(file.nameless, frames) < kWorthOf1000) break;
+    if (lines.size() - before >= kMostFiles || share_of_1000(file.nameless, frames) < kWorthOf1000)
+      break;
     lines.push_back("  " + percent(file.nameless, frames) + " in " + escape_terminal(path) + " (" +
                     with_thousands(file.nameless) + " of its " + with_thousands(file.frames) +
                     " frames): " + escape_terminal(file.why));
     nameless -= file.nameless;
   }
-  if (nameless != 0 && lines.size() > 1) {
+  if (nameless != 0 && lines.size() > before) {
     lines.push_back("  " + percent(nameless, frames) + " elsewhere");
   }
   return lines;

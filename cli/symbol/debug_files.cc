@@ -47,34 +47,60 @@ bool is_trusted(const UniqueFd& folder) {
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Returns false if the search must go on.
-bool take(Result<UniqueFd> opened, const std::string& path, DebugFiles::Found& found) {
-  if (opened) {
-    found = {*std::move(opened), {}};
-    return true;
-  }
-  const Error& error = opened.error();
-  if (error.code != ErrorCode::kNotFound && found.why_not.empty()) {
-    found.why_not = "its debug file " + path + " was not opened: " + error.context;
-  }
-  return false;
-}
-
-bool take_beside(const std::string& folder, const std::string& name, DebugFiles::Found& found) {
-  const UniqueFd place = open_without_links(AT_FDCWD, folder.c_str(), O_PATH | O_DIRECTORY);
-  if (!place.valid()) return false;
-  const UniqueFd file = open_without_links(place.get(), name.c_str(), O_PATH | O_NOFOLLOW);
-  if (!file.valid()) return false;
-  const std::string path = folder + "/" + name;
-  if (!is_trusted(place)) {
-    return take(Error{ErrorCode::kPermission,
-                      "others can change its folder; --debug-dir names folders to be trusted"},
-                path, found);
-  }
-  return take(open_regular_file(file), path, found);
-}
-
 }  // namespace
+
+// Goes from place to place, until a file is there that nobody has refused yet.
+class DebugFiles::Search {
+ public:
+  Search(std::uint32_t refused, const UniqueFd& program) : to_skip_(refused) {
+    ::fstat(program.get(), &program_);
+  }
+
+  bool is_over() const { return found_.file.valid(); }
+  // There is nothing more that was refused before.
+  bool is_past_refused() const { return to_skip_ == 0; }
+  Found take() { return std::move(found_); }
+
+  void look_at(const std::string& path) {
+    if (!is_over()) accept(open_regular_file(path), path);
+  }
+
+  // In a folder that the program names.
+  void look_beside(const std::string& folder, const std::string& name) {
+    if (is_over()) return;
+    const UniqueFd place = open_without_links(AT_FDCWD, folder.c_str(), O_PATH | O_DIRECTORY);
+    if (!place.valid()) return;
+    const UniqueFd file = open_without_links(place.get(), name.c_str(), O_PATH | O_NOFOLLOW);
+    if (!file.valid()) return;
+    const std::string path = folder + "/" + name;
+    if (is_trusted(place)) return accept(open_regular_file(file), path);
+    accept(Error{ErrorCode::kPermission,
+                 "others can change its folder; --debug-dir names folders to be trusted"},
+           path);
+  }
+
+ private:
+  void accept(Result<UniqueFd> opened, const std::string& path) {
+    struct stat status {};
+    if (!opened) {
+      const Error& error = opened.error();
+      if (error.code != ErrorCode::kNotFound && found_.text.empty()) {
+        found_.text = path + " was not opened: " + error.context;
+      }
+    } else if (::fstat(opened->get(), &status) != 0 ||
+               (status.st_dev == program_.st_dev && status.st_ino == program_.st_ino)) {
+      return;
+    } else if (to_skip_ != 0) {
+      --to_skip_;
+    } else {
+      found_ = {*std::move(opened), path};
+    }
+  }
+
+  std::uint32_t to_skip_;
+  struct stat program_ {};
+  Found found_;
+};
 
 DebugFiles::DebugFiles(std::vector<std::string> folders, std::function<bool()> cancelled,
                        Downloading downloading)
@@ -85,47 +111,30 @@ DebugFiles::DebugFiles(std::vector<std::string> folders, std::function<bool()> c
   folders_.emplace_back(kSystem);
 }
 
-DebugFiles::Found DebugFiles::by_build_id(const std::string& build_id) const {
-  Found found;
-  if (build_id.size() <= 2) return found;
+void DebugFiles::by_build_id(const std::string& build_id, Search& search) const {
+  if (build_id.size() <= 2) return;
   const std::string name =
       "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
-  for (const std::string& folder : folders_) {
-    if (take(open_regular_file(folder + name), folder + name, found)) break;
-  }
-  return found;
+  for (const std::string& folder : folders_) search.look_at(folder + name);
 }
 
-// Searches as gdb(1) does: in the folder of the file itself, and in a copy of the tree of folders.
-DebugFiles::Found DebugFiles::by_name(const std::string& name, const std::string& path) const {
-  Found found;
-  if (!is_plain_name(name)) return found;
-  for (const std::string& folder : given_) {
-    const std::string here = folder + "/" + name;
-    if (take(open_regular_file(here), here, found)) return found;
-  }
-  if (!is_plain_path(path)) return found;
+// As gdb(1) does it: where the file itself was found, and in a copy of the tree of folders.
+void DebugFiles::by_name(const std::string& name, const std::string& path, Search& search) const {
+  if (!is_plain_name(name)) return;
+  for (const std::string& folder : given_) search.look_at(folder + "/" + name);
+  if (!is_plain_path(path)) return;
   for (const std::string& folder : folders_) {
-    const std::string here = folder + folder_of(path) + "/" + name;
-    if (take(open_regular_file(here), here, found)) return found;
+    search.look_at(folder + folder_of(path) + "/" + name);
   }
-  for (const char* inside : {"", "/.debug"}) {
-    if (take_beside(folder_of(path) + inside, name, found)) return found;
-  }
-  return found;
+  for (const char* inside : {"", "/.debug"}) search.look_beside(folder_of(path) + inside, name);
 }
 
 // dwz(1) puts what it shares into a folder of its own: ".dwz/PROCESSOR/PACKAGE.debug".
-DebugFiles::Found DebugFiles::shared_by_name(const std::string& name) const {
+void DebugFiles::shared_by_name(const std::string& name, Search& search) const {
   constexpr std::string_view kFolder = "/.dwz/";
-  Found found;
   const std::size_t at = name.rfind(kFolder);
-  if (at == std::string::npos || !is_plain_path(name.substr(at))) return found;
-  for (const std::string& folder : folders_) {
-    const std::string here = folder + name.substr(at);
-    if (take(open_regular_file(here), here, found)) break;
-  }
-  return found;
+  if (at == std::string::npos || !is_plain_path(name.substr(at))) return;
+  for (const std::string& folder : folders_) search.look_at(folder + name.substr(at));
 }
 
 std::string DebugFiles::remedy(const std::string& build_id, const std::string& path,
@@ -142,23 +151,27 @@ std::string DebugFiles::remedy(const std::string& build_id, const std::string& p
          (servers ? ")" : ") or set DEBUGINFOD_URLS");
 }
 
-DebugFiles::Found DebugFiles::find(const WantedDebugFile& wanted, const std::string& path) {
-  Found found = by_build_id(wanted.build_id);
-  if (found.file.valid()) return found;
-  // If the file names none, the debug file has this name by custom.
-  const std::string name =
-      wanted.link.empty() ? std::string(base_name(path)) + ".debug" : wanted.link;
-  Found other = wanted.alternate ? shared_by_name(wanted.link) : by_name(name, path);
-  if (other.file.valid()) return other;
-  if (found.why_not.empty()) found.why_not = std::move(other.why_not);
+DebugFiles::Found DebugFiles::find(const WantedDebugFile& wanted, const std::string& path,
+                                   const UniqueFd& file) {
+  Search search(wanted.refused, file);
+  by_build_id(wanted.build_id, search);
+  if (wanted.alternate) {
+    shared_by_name(wanted.link, search);
+    by_name(std::string(base_name(wanted.link)), path, search);
+  } else {
+    // Where the file names none, it has this name by custom.
+    by_name(wanted.link.empty() ? std::string(base_name(path)) + ".debug" : wanted.link, path,
+            search);
+  }
+  // What a server has is the last; if that was refused, nothing is left.
+  if (search.is_over() || !search.is_past_refused()) return search.take();
   Debuginfod::Found downloaded =
       debuginfod_.find(wanted.build_id, [&](std::size_t done, std::size_t all) {
         if (downloading_) downloading_(path, done, all);
       });
-  if (downloaded.file.valid() || !downloaded.why_not.empty()) {
-    return {std::move(downloaded.file), std::move(downloaded.why_not)};
-  }
-  return found;
+  if (downloaded.file.valid()) return {std::move(downloaded.file), "what DEBUGINFOD_URLS has"};
+  if (!downloaded.why_not.empty()) return {{}, std::move(downloaded.why_not)};
+  return search.take();
 }
 
 }  // namespace labelscope::cli

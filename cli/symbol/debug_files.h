@@ -10,8 +10,9 @@
 //                 change, and not through a link
 //   by build ID   from debuginfod's servers, if the user has set DEBUGINFOD_URLS
 //
-// Only regular files are opened (elf/regular_file.h). The worker checks whether it is the right
-// one.
+// Only regular files are opened (elf/regular_file.h). Whether it is the right one, the worker
+// checks; if it is not, the worker asks for what lies in the next place. What several files share
+// (dwz(1), .gnu_debugaltlink) is looked for in the same way.
 #pragma once
 
 #include <functional>
@@ -39,18 +40,19 @@ class DebugFiles {
 
   struct Found {
     UniqueFd file;
-    std::string why_not;  // why there is none; empty if it simply was not found
+    std::string text;  // its path; or why there is none, where more is to be said than that
   };
-  // Finds a file for the program or library at `path`, as its process names it.
-  Found find(const WantedDebugFile& wanted, const std::string& path);
-  // A sentence about a file without debug information: where that was looked for, and what would
-  // help.
+  // For the program or library `file`, which its process names `path`. Never the file itself: a
+  // debug link may have its name.
+  Found find(const WantedDebugFile& wanted, const std::string& path, const UniqueFd& file);
+  // Of a file that has none: where it was looked for, and what would bring it. A sentence.
   std::string remedy(const std::string& build_id, const std::string& path, const UniqueFd& file);
 
  private:
-  Found by_build_id(const std::string& build_id) const;
-  Found by_name(const std::string& name, const std::string& path) const;
-  Found shared_by_name(const std::string& name) const;
+  class Search;
+  void by_build_id(const std::string& build_id, Search& search) const;
+  void by_name(const std::string& name, const std::string& path, Search& search) const;
+  void shared_by_name(const std::string& name, Search& search) const;
 
   std::vector<std::string> given_;    // those of --debug-dir
   std::vector<std::string> folders_;  // and those of the system

@@ -151,7 +151,7 @@ Debuginfod::Found Debuginfod::find(const std::string& build_id,
   found.file = std::move(work->file);
   // It is no problem if no server has it.
   if (work->is_over && work->error != 0 && work->error != ENOENT) {
-    found.why_not = "its debug file was not fetched from DEBUGINFOD_URLS: " +
+    found.why_not = "it was not fetched from DEBUGINFOD_URLS: " +
                     system_error(work->error, "debuginfod").context;
   }
   return found;

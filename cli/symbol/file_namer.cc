@@ -18,9 +18,9 @@ using std::chrono::milliseconds;
 
 // This is twice what an address takes in the largest programs.
 constexpr std::chrono::milliseconds kTimeForEachAddress{1};
-// The worker may ask for a debug file and one that several share, and again if it got more memory
-// for them.
-constexpr unsigned kMostQuestions = 6;
+// A debug file and one that several share, from as many places as may have them; again, where the
+// worker got more memory for them.
+constexpr unsigned kMostQuestions = 3 * 2 * (kMostRefusedFiles + 1);
 constexpr unsigned kMostLargerWorkers = 2;
 // Files up to this size fit into the usual memory of a worker.
 constexpr off_t kSmall = off_t{256} << 20;
@@ -117,11 +117,13 @@ std::string FileNamer::demangled(const std::string& name) {
   return ask(std::move(request), left).kind == Kind::kAnswered ? demangled : name;
 }
 
-NamedFile::NamedFile(FileNamer& namer, ModuleFile file, std::string path, std::string_view task)
+NamedFile::NamedFile(FileNamer& namer, ModuleFile file, std::string path, std::string_view task,
+                     std::uint64_t first_bytes)
     : namer_(namer),
       file_(std::move(file)),
       path_(std::move(path)),
       task_(task),
+      first_bytes_(first_bytes),
       number_(++namer.last_number_),
       left_(namer.options_.most_of_a_file) {
   struct stat status {};
@@ -189,6 +191,7 @@ bool NamedFile::ask(std::span<const Address> addresses, bool inlined,
   asked.file = number_;
   asked.inlined = inlined;
   asked.symbols_only = symbols_only_;
+  asked.first_bytes = first_bytes_;
   asked.addresses.assign(addresses.begin(), addresses.end());
   NamesReader reader(addresses.size());
   Worker::Request request;
@@ -279,8 +282,8 @@ Result<Message> NamedFile::give(std::string_view body) {
   if (++questions_ > kMostQuestions) {
     return Error{ErrorCode::kMalformed, "it asks for more debug files than a file can have"};
   }
-  DebugFiles::Found found = namer_.debug_files_.find(*wanted, path_);
-  Message given{Message::Kind::kGive, std::move(found.why_not), {}};
+  DebugFiles::Found found = namer_.debug_files_.find(*wanted, path_, *file_);
+  Message given{Message::Kind::kGive, std::move(found.text), {}};
   if (!found.file.valid()) return given;
   const std::uint64_t memory = bounded_memory(memory_ + extra_memory(found.file.get()));
   if (memory > memory_ && larger_workers_ < kMostLargerWorkers) {

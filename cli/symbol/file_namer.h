@@ -89,11 +89,12 @@ class FileNamer {
   std::string trouble_;
 };
 
-// One file, which is kept open. `task` is the worker's task for this kind of file.
+// One file. `file` is kept open. `task`: the worker's, who reads files of this kind. `first_bytes`:
+// of a perf map (names/perf_map.h).
 class NamedFile {
  public:
-  NamedFile(FileNamer& namer, ModuleFile file, std::string path,
-            std::string_view task = kNamesTask);
+  NamedFile(FileNamer& namer, ModuleFile file, std::string path, std::string_view task = kNamesTask,
+            std::uint64_t first_bytes = UINT64_MAX);
   NamedFile(const NamedFile&) = delete;
   NamedFile& operator=(const NamedFile&) = delete;
   ~NamedFile();
@@ -126,6 +127,7 @@ class NamedFile {
   ModuleFile file_;
   std::string path_;
   std::string_view task_;
+  std::uint64_t first_bytes_;
   FileNamer::FileKey key_;
   std::uint64_t number_;
   unsigned known_to_ = 0;  // the worker's generation when it opened the file

@@ -209,7 +209,8 @@ class Run {
 
   void symbolize_file(std::vector<Index>& locations, std::string_view task) {
     const Index first = profile_.locations[locations.front()].module;
-    NamedFile file(namer_, files_[first], profile_.modules[first].path, task);
+    const ProfileModule& module = profile_.modules[first];
+    NamedFile file(namer_, files_[first], module.path, task, module.first_map_bytes);
     if (!file.open()) {
       if (!stopped()) remember(locations, file.problem());
       return;

@@ -53,6 +53,19 @@ TEST_CASE("missing_names: the files that lack most names come first, with reason
   CHECK(lines[2] == "  9.9% in [anon] (10 of its 11 frames): no map");
 }
 
+TEST_CASE("missing_names: what is left out is told once for a file, though all have names") {
+  Frames frames;
+  const Index split = frames.add("/bin/split", "its .dwo is not read", true);
+  const Index again = frames.add("/bin/split", "its .dwo is not read", true);
+  const Index seldom = frames.add("/bin/seldom", "packed", true);
+  frames.sample({split, again, frames.add("/bin/prog", "", true)}, 30);
+  frames.sample({frames.add("/bin/prog", "", true)}, 39);
+  frames.sample({seldom}, 1);
+  CHECK(missing_names(frames.profile) ==
+        std::vector<std::string>{
+            "Something is left out of /bin/split (46.2% of the frames): its .dwo is not read"});
+}
+
 TEST_CASE("missing_names: nothing is said where nearly all have one, and few lines otherwise") {
   Frames frames;
   const Index main = frames.add("/bin/prog", "", true);

@@ -107,6 +107,47 @@ TEST_CASE("elf_symbols: a debug link beside the file gives lines and inlined cal
   CHECK(lines[2].line == place.outer_line);
 }
 
+TEST_CASE("elf_symbols: a debug file of another build does not hide the right one elsewhere") {
+  Copies copies;
+  copies.objcopy(std::string("--only-keep-debug --remove-section=.note.gnu.build-id '") +
+                 paths::kProbe + "' '" + copies.debug + "'");
+  copies.strip("--add-gnu-debuglink=libprobe.debug");
+  const std::string stale = copies.folder.path() + "/stale";
+  std::filesystem::create_directory(stale);
+  std::filesystem::copy_file(copies.stripped, stale + "/libprobe.debug");
+  probe::Place place;
+  probe::outermost(place);
+  const auto named = [&] {
+    FileNamer::Options options = honest_naming();
+    options.debug_folders = {stale};
+    return symbolize_addresses(copies.loaded(place.address), {place.address}, {},
+                               std::move(options));
+  };
+  Profile profile = named();
+  CHECK(profile.modules[0].symbol_problem.empty());
+  CHECK(profile.locations[0].lines.size() == 3);
+  // Without it, it is said which file was refused.
+  std::filesystem::remove(copies.debug);
+  profile = named();
+  CHECK(profile.locations[0].lines.size() == 1);
+  const std::string& problem = profile.modules[0].symbol_problem;
+  INFO(problem);
+  CHECK(problem.find(stale + "/libprobe.debug is of another build") != std::string::npos);
+}
+
+TEST_CASE("elf_symbols: a debug link that has the program's own name leads to another place") {
+  Copies copies;
+  std::filesystem::create_directory(copies.folder.path() + "/.debug");
+  copies.objcopy(std::string("--only-keep-debug --remove-section=.note.gnu.build-id '") +
+                 paths::kProbe + "' .debug/libprobe.so");
+  copies.strip("--add-gnu-debuglink=.debug/libprobe.so");
+  probe::Place place;
+  probe::outermost(place);
+  const Profile profile = symbolize_addresses(copies.loaded(place.address), {place.address});
+  CHECK(profile.modules[0].symbol_problem.empty());
+  CHECK(profile.locations[0].lines.size() == 3);
+}
+
 // Puts the symbols that strip(1) took away into the stripped probe, packed.
 static void add_packed_symbols(const Copies& copies, const std::string& pack) {
   copies.objcopy(std::string("--strip-debug '") + paths::kProbe + "' names");
