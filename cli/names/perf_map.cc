@@ -8,8 +8,7 @@
 #include <charconv>
 #include <map>
 #include <memory>
-#include <numeric>
-#include <queue>
+#include <set>
 
 #include "cli/names/dwarf_names.h"
 #include "cli/names/names_messages.h"
@@ -17,6 +16,9 @@
 
 namespace labelscope::cli {
 namespace {
+
+// So many functions that came to one place are looked at.
+constexpr int kMostOwners = 16;
 
 // Takes a number in hexadecimal and the spaces behind it.
 bool take_number(std::string_view& line, Address& number) {
@@ -30,7 +32,7 @@ bool take_number(std::string_view& line, Address& number) {
 
 }  // namespace
 
-Result<PerfMap> PerfMap::read(int fd, const Limits& limits) {
+Result<PerfMap> PerfMap::read(int fd, const Limits& limits, std::uint64_t first) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return system_error(errno, "cannot stat the file");
   // What the process appends after this does not count.
@@ -46,10 +48,12 @@ Result<PerfMap> PerfMap::read(int fd, const Limits& limits) {
     size += static_cast<std::size_t>(got);
   }
   text.resize(size);
-  return parse(std::move(text), limits, wanted < whole);
+  const std::uint64_t skipped = whole - wanted;
+  if (first != UINT64_MAX) first = first < skipped ? 0 : first - skipped;
+  return parse(std::move(text), limits, wanted < whole, first);
 }
 
-PerfMap PerfMap::parse(std::string text, const Limits& limits, bool left_out) {
+PerfMap PerfMap::parse(std::string text, const Limits& limits, bool left_out, std::uint64_t first) {
   PerfMap map;
   map.text_ = std::move(text);
   const std::string_view all = map.text_;
@@ -64,6 +68,7 @@ PerfMap PerfMap::parse(std::string text, const Limits& limits, bool left_out) {
       break;
     }
     map.add_line(all.substr(at, end - at));
+    if (end < first) map.at_first_ = static_cast<std::uint32_t>(map.functions_.size());
   }
   map.lay_out();
   return map;
@@ -81,34 +86,65 @@ bool PerfMap::add_line(std::string_view line) {
   return true;
 }
 
-// Goes from place to place and finds the last line among the functions that cover it.
+std::string_view PerfMap::name_of(std::uint32_t function) const {
+  return std::string_view(text_).substr(functions_[function].name, functions_[function].size);
+}
+
+// Of the functions that lie `here`, in the order of their lines.
+PerfMap::Part PerfMap::owner(Address start, const std::set<std::uint32_t>& here) const {
+  if (here.empty()) return {start};
+  Part part{start, *here.rbegin()};
+  const auto later = here.lower_bound(at_first_);
+  if (later == here.end()) return part;
+  // Nobody before: then the first that came.
+  part.function = later == here.begin() ? *later : *std::prev(later);
+  // A function that was compiled again has a line of its own each time. A hostile map has them
+  // without end.
+  int looked_at = 0;
+  for (auto at = later; at != here.end() && looked_at < kMostOwners && !part.reused; ++at) {
+    part.reused = name_of(*at) != name_of(part.function);
+    ++looked_at;
+  }
+  return part;
+}
+
+// From place to place where a function starts or ends: which of those that lie here counts?
 void PerfMap::lay_out() {
-  std::vector<std::uint32_t> order(functions_.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
-    return functions_[a].start < functions_[b].start;
-  });
-  std::priority_queue<std::uint32_t> here;  // the last line is on top
-  Address at = 0;
-  for (auto next = order.begin(); next != order.end() || !here.empty();) {
-    if (here.empty()) at = functions_[*next].start;
-    for (; next != order.end() && functions_[*next].start <= at; ++next) here.push(*next);
-    while (!here.empty() && functions_[here.top()].end <= at) here.pop();
-    if (here.empty()) continue;
-    parts_.push_back({at, here.top()});
-    at = functions_[here.top()].end;
-    if (next != order.end()) at = std::min(at, functions_[*next].start);
+  struct Place {
+    Address at;
+    std::uint32_t function;
+    bool starts;
+  };
+  std::vector<Place> places;
+  places.reserve(2 * functions_.size());
+  for (std::uint32_t i = 0; i < functions_.size(); ++i) {
+    places.push_back({functions_[i].start, i, true});
+    places.push_back({functions_[i].end, i, false});
+  }
+  std::sort(places.begin(), places.end(),
+            [](const Place& a, const Place& b) { return a.at < b.at; });
+  std::set<std::uint32_t> here;
+  for (std::size_t i = 0; i < places.size();) {
+    const Address at = places[i].at;
+    for (; i < places.size() && places[i].at == at; ++i) {
+      if (places[i].starts) {
+        here.insert(places[i].function);
+      } else {
+        here.erase(places[i].function);
+      }
+    }
+    parts_.push_back(owner(at, here));
   }
 }
 
-std::string_view PerfMap::find(Address address) const {
+PerfMap::Found PerfMap::look_up(Address address) const {
   const auto after =
       std::upper_bound(parts_.begin(), parts_.end(), address,
                        [](Address wanted, const Part& part) { return wanted < part.start; });
   if (after == parts_.begin()) return {};
-  const Function& function = functions_[std::prev(after)->function];
-  if (address >= function.end) return {};
-  return std::string_view(text_).substr(function.name, function.size);
+  const Part& part = *std::prev(after);
+  if (part.function == kNobody) return {};
+  return {name_of(part.function), part.reused};
 }
 
 namespace {
@@ -123,21 +159,31 @@ class PerfMapTask {
       if (!request->open || message.files.empty()) {
         return Error{ErrorCode::kNotFound, "the worker does not have the file"};
       }
-      Result<PerfMap> map = PerfMap::read(message.files.front().get());
+      Result<PerfMap> map = PerfMap::read(message.files.front().get(), request->first_bytes);
       if (!map) return map.error();
       known = maps_.emplace(request->file, *std::move(map)).first;
     }
     NamesWriter writer([&](std::string body) { conversation.reply(std::move(body)); });
+    std::size_t reused = 0;
     for (const Address address : request->addresses) {
-      const std::string name(known->second.find(address));
+      const PerfMap::Found found = known->second.look_up(address);
+      const std::string name(found.name);
+      reused += found.reused ? 1 : 0;
       writer.add(name.empty() ? std::vector<SourceLine>()
-                              : std::vector<SourceLine>{{name, name, "", 0}});
+                              : std::vector<SourceLine>{
+                                    {name + (found.reused ? " [reused]" : ""), name, "", 0}});
     }
     NamesRemarks remarks;
     remarks.opened = request->open;
     remarks.nameless = "none of the " + with_thousands(known->second.lines()) +
                        " lines of its perf map is about the address";
     remarks.left_out = known->second.left_out();
+    if (reused != 0) {
+      remarks.left_out += (remarks.left_out.empty() ? "" : "; ");
+      remarks.left_out +=
+          "code of several functions lay at one address, one after the other, while it was "
+          "recorded: their time is under the first, marked [reused]";
+    }
     writer.finish(remarks);
     if (request->close) maps_.erase(known);
     return {};

@@ -4,12 +4,19 @@
 //
 //   7f3a10002000 2c0 JS:*handle /srv/server.js:12:20
 //
-// If code is replaced by other code at the same place, there are two lines for it, and the last one
-// counts. Other programs may have written anything there, so this runs in the worker, within
-// limits.
+// Code goes, and other code comes to its place: then there are two lines for it. Of the lines that
+// were there when the code had its first sample, the last one counts. A line that came later may be
+// about samples that came later, or not: nothing in the file tells the time. So an address that had
+// several functions meanwhile keeps the name of the first of them, with a mark:
+//
+//   1000 40 first         <-- first sample: first
+//   1000 40 second                          "first [reused]", for all samples at 0x1000 to 0x103f
+//
+// Anybody may have written anything there, so this runs in the worker, within limits.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,13 +35,19 @@ class PerfMap {
     std::size_t lines = 2'000'000;
   };
 
-  static Result<PerfMap> read(int fd) { return read(fd, Limits()); }
-  static Result<PerfMap> read(int fd, const Limits& limits);
-  // `left_out`: the part of the file before the text was not read.
-  static PerfMap parse(std::string text, const Limits& limits, bool left_out = false);
+  // `first`: so long was the file at the first sample; where that is not known, all of it.
+  static Result<PerfMap> read(int fd, std::uint64_t first) { return read(fd, Limits(), first); }
+  static Result<PerfMap> read(int fd, const Limits& limits, std::uint64_t first = UINT64_MAX);
+  // `left_out`: what stands before the text was not read. `first` counts from the text's start.
+  static PerfMap parse(std::string text, const Limits& limits, bool left_out = false,
+                       std::uint64_t first = UINT64_MAX);
 
-  // Returns the empty text if no line is about this address.
-  std::string_view find(Address address) const;
+  struct Found {
+    std::string_view name;  // empty: no line is about this address
+    bool reused = false;    // later it was another function's
+  };
+  Found look_up(Address address) const;
+  std::string_view find(Address address) const { return look_up(address).name; }
   std::size_t lines() const { return functions_.size(); }
   // What was not read, in words; empty if nothing.
   const std::string& left_out() const { return left_out_; }
@@ -48,14 +61,19 @@ class PerfMap {
   };
   struct Part {
     Address start = 0;
-    std::uint32_t function = 0;  // the last line that covers the part
+    std::uint32_t function = kNobody;  // the last one that is there
+    bool reused = false;
   };
+  static constexpr std::uint32_t kNobody = UINT32_MAX;
   bool add_line(std::string_view line);
   void lay_out();
+  Part owner(Address start, const std::set<std::uint32_t>& here) const;
+  std::string_view name_of(std::uint32_t function) const;
 
   std::string text_;
-  std::vector<Function> functions_;  // in the order of the file
-  std::vector<Part> parts_;          // sorted by start
+  std::vector<Function> functions_;  // as they stand in the file
+  std::vector<Part> parts_;          // sorted
+  std::uint32_t at_first_ = 0;       // so many were there at the first sample
   std::string left_out_;
 };
 

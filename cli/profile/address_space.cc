@@ -2,8 +2,17 @@
 // is a map of ranges in which a new mapping replaces whatever it overlaps.
 #include "cli/profile/address_space.h"
 
+#include <link.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
 #include <utility>
+
+#include "elf/elf_image.h"
+#include "process/link_map.h"
 
 namespace labelscope::cli {
 namespace {
@@ -12,31 +21,74 @@ namespace {
 // samples. That mostly covers a program and all that it loads at its start.
 constexpr std::size_t kMostReadyAtOnce = 64;
 
-// Code that a process makes itself is in memory without a file, or in .NET in a file without a
-// name.
+// What the kernel puts behind the path of a file that has no name any more.
+constexpr std::string_view kDeleted = " (deleted)";
+// Memory that processes share has these paths in the kernel's list: memfd_create(2), mmap(2) with
+// MAP_SHARED or MAP_HUGETLB and without a file, shmget(2), shm_open(3), and files of hugetlbfs.
+constexpr std::string_view kMemory[] = {"/memfd:", "/dev/zero", "/anon_hugepage",
+                                        "/SYSV",   "/dev/shm/", "/dev/hugepages/"};
+
+bool is_memory(const std::string& path) {
+  return std::ranges::any_of(kMemory,
+                             [&](std::string_view prefix) { return path.starts_with(prefix); });
+}
+
+// Code that a process makes itself lies in memory without a file, or with one that is not known to
+// others: a file in memory, or without a name. Whether that is an ELF file after all is seen when
+// it is opened.
 bool may_be_generated(const Mapping& mapping) {
-  if (mapping.file) return mapping.path.starts_with("/memfd:");
+  if (mapping.file) return is_memory(mapping.path) || mapping.path.ends_with(kDeleted);
   return mapping.path != "[vdso]" && mapping.path != "[vsyscall]" && mapping.path != "[uprobes]";
+}
+
+// A program may be started by its loader ("ld-linux-x86-64.so.2 ./prog"). Then the kernel takes the
+// loader for the program, and the loader's own list has the program in front. Its address tells which
+// file that is; nothing if this is no loader, or there is no list yet.
+std::optional<Address> program_of_loader(const Target& process, const Mapping& loader) {
+  std::string_view name = loader.path;
+  name.remove_prefix(name.rfind('/') + 1);
+  if (!name.starts_with("ld-") && !name.starts_with("ld.so") && !name.starts_with("ld64.so")) {
+    return std::nullopt;
+  }
+  auto file = process.open_file(loader);
+  const auto image = file ? ElfImage::open(*std::move(file)) : Result<ElfImage>(file.error());
+  if (!image || image->load_segments().empty()) return std::nullopt;
+  const auto list = image->find_dynamic_symbol("_r_debug");
+  if (!list || !*list || !(*list)->defined) return std::nullopt;
+  // Its program headers are in its first segment.
+  const Address bias = loader.start - loader.file_offset - image->load_segments().front().vaddr;
+  const auto first =
+      read_value<Address>(process.memory(), bias + (*list)->value + offsetof(r_debug, r_map));
+  if (!first || *first == 0) return std::nullopt;
+  const auto link = read_value<LoadedLink>(process.memory(), *first);
+  if (!link) return std::nullopt;
+  return link->dynamic;
 }
 
 }  // namespace
 
-Index ModuleTable::add(const Mapping& mapping, const FindProcess& process, Family family,
-                       Pid maker) {
+Index ModuleTable::add(const Mapping& mapping, const FindProcess& process, Family family, Pid maker,
+                       const FileState& mapped) {
   bool generated = may_be_generated(mapping);
-  Key key{mapping.file,        mapping.start, mapping.end,
-          mapping.file_offset, mapping.path,  generated ? maker : Pid{}};
+  Key key{mapping.file,        mapping.start,    mapping.end,
+          mapping.file_offset, mapping.path,     generated ? maker : Pid{},
+          mapped.changed_s,    mapped.changed_ns};
   auto known = known_.find(key);
   if (known != known_.end()) return known->second;
 
   ProfileModule module;
   module.path = mapping.path.empty() ? "[anon]" : mapping.path;
+  if (mapping.file && module.path.ends_with(kDeleted)) {
+    module.path.resize(module.path.size() - kDeleted.size());
+  }
   module.start = mapping.start;
   module.end = mapping.end;
   module.file_offset = mapping.file_offset;
   ModuleFile file;
+  FileState state;
   if (mapping.file) {
-    const MappedFiles::File& opened = open_.take(mapping, process, family);
+    const MappedFiles::File& opened = open_.take(mapping, mapped, process, family);
+    state = opened.state;
     module.kind = ProfileModule::Kind::kFile;
     module.build_id = opened.build_id;
     module.symbol_problem = opened.problem;
@@ -45,7 +97,8 @@ Index ModuleTable::add(const Mapping& mapping, const FindProcess& process, Famil
     // count from the start of the file.
     module.load_bias = load_bias_at(opened.code, mapping.start, mapping.file_offset)
                            .value_or(mapping.start - mapping.file_offset);
-    generated = generated && opened.code.empty();
+    // A program that was replaced on the disk and cannot be opened has made no code.
+    generated = generated && !opened.is_elf && (opened.file != nullptr || is_memory(mapping.path));
   } else if (module.path == "[vdso]") {
     module.load_bias = mapping.start;
   }
@@ -61,6 +114,7 @@ Index ModuleTable::add(const Mapping& mapping, const FindProcess& process, Famil
   auto index = static_cast<Index>(modules_.size());
   modules_.push_back(std::move(module));
   files_.push_back(std::move(file));
+  states_.push_back(state);
   known_.emplace(std::move(key), index);
   return index;
 }
@@ -76,6 +130,7 @@ Index ModuleTable::kernel() {
     kernel_ = static_cast<Index>(modules_.size());
     modules_.push_back(std::move(module));
     files_.emplace_back();
+    states_.emplace_back();
   }
   return kernel_;
 }
@@ -84,11 +139,21 @@ std::vector<ProfileModule> ModuleTable::take(std::vector<ModuleFile>& files) {
   for (std::size_t i = 0; i < modules_.size(); ++i) {
     const bool given_up = files_[i] != nullptr && !files_[i]->valid();
     if (given_up) modules_[i].symbol_problem = open_.given_up_text();
+    // Of a file with a build ID, the symbolizer compares that.
+    if (files_[i] == nullptr || given_up || !modules_[i].build_id.empty()) continue;
+    struct stat status {};
+    if (::fstat(files_[i]->get(), &status) != 0 || FileState::of(status).has_bytes_of(states_[i])) {
+      continue;
+    }
+    files_[i].reset();
+    modules_[i].symbol_problem =
+        "the file was written anew since this code was mapped, and has no build ID";
   }
   for (const auto& [index, maker] : generated_) {
     PerfMaps::Found map = perf_maps_.find(maker);
     files_[index] = std::move(map.file);
     modules_[index].symbol_problem = std::move(map.problem);
+    modules_[index].first_map_bytes = map.first_bytes;
   }
   files = std::move(files_);
   return std::move(modules_);
@@ -99,18 +164,26 @@ Status AddressSpace::load(const Target& process, Address sampled) {
   if (!mappings) return std::move(mappings).error();
   const FindProcess itself = [&] { return &process; };
   const auto headers = process.program_headers_address().value_or(0);
-  const auto program =
-      std::find_if(mappings->begin(), mappings->end(), [&](const Mapping& mapping) {
-        return mapping.file && mapping.start <= headers && headers < mapping.end;
-      });
+  const auto file_at = [&](Address address) {
+    return std::find_if(mappings->begin(), mappings->end(), [&](const Mapping& mapping) {
+      return mapping.file && mapping.start <= address && address < mapping.end;
+    });
+  };
+  auto program = file_at(headers);
+  if (program != mappings->end()) {
+    const auto started = program_of_loader(process, *program);
+    if (started && file_at(*started) != mappings->end()) program = file_at(*started);
+  }
   bool found = false;
   std::size_t ready = 0;
   for (const Mapping& mapping : *mappings) {
     if (!mapping.executable) continue;
     std::shared_ptr<Region> region = note(mapping);
-    const bool fresh = region->module == kNoIndex && mapping.file;
+    const bool fresh = region->module == kNoIndex && mapping.file && !region->file;
     if (fresh && ready < kMostReadyAtOnce) {
-      ready += modules_->files().make_ready(mapping, itself) ? 1 : 0;
+      const MappedFiles::Ready file = modules_->files().make_ready(mapping, itself);
+      region->file = file.state;
+      ready += file.opened ? 1 : 0;
     }
     if (found || program == mappings->end() || mapping.file != program->file) continue;
     program_ = std::move(region);
@@ -124,12 +197,14 @@ Status AddressSpace::load(const Target& process, Address sampled) {
 
 void AddressSpace::add(const Mapping& mapping, const FindProcess& process) {
   if (mapping.end <= mapping.start) return;
-  static_cast<void>(note(mapping));
-  if (mapping.file) static_cast<void>(modules_->files().make_ready(mapping, process));
+  FileState file;
+  if (mapping.file) file = modules_->files().make_ready(mapping, process).state;
+  static_cast<void>(note(mapping, file));
   if (ranges_.size() >= crowded_) forget_some(process);
 }
 
-std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping) {
+std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping,
+                                                         const FileState& file) {
   auto at = ranges_.upper_bound(mapping.start);
   if (at != ranges_.begin()) --at;
   while (at != ranges_.end() && at->first < mapping.end) {
@@ -141,7 +216,8 @@ std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping)
     const Mapping& old = range.region->mapping;
     if (start == mapping.start && range.end == mapping.end && old.start == start &&
         old.end == range.end && old.file == mapping.file &&
-        old.file_offset == mapping.file_offset && old.path == mapping.path) {
+        old.file_offset == mapping.file_offset && old.path == mapping.path &&
+        (!file || !range.region->file || file.has_bytes_of(range.region->file))) {
       return range.region;
     }
     at = ranges_.erase(at);
@@ -150,7 +226,7 @@ std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping)
     if (range.end > mapping.end)
       at = ranges_.emplace(mapping.end, Range{range.end, range.region}).first;
   }
-  auto region = std::make_shared<Region>(Region{mapping, owner_});
+  auto region = std::make_shared<Region>(Region{mapping, owner_, file});
   ranges_.insert_or_assign(mapping.start, Range{mapping.end, region});
   if (program_ == nullptr && mapping.file) program_ = region;
   ++epoch_;  // needed even if nothing was known here: an address here may have had a sample already
@@ -186,7 +262,7 @@ void AddressSpace::forget_some(const FindProcess& find_process) {
 
 Index AddressSpace::module_of(Region& region, const FindProcess& process) {
   if (region.module == kNoIndex) {
-    region.module = modules_->add(region.mapping, process, family_, region.maker);
+    region.module = modules_->add(region.mapping, process, family_, region.maker, region.file);
   }
   return region.module;
 }

@@ -28,9 +28,10 @@ class ModuleTable {
  public:
   explicit ModuleTable(std::size_t most_files = MappedFiles::own_share()) : open_(most_files) {}
 
-  // `maker` is the process that has mapped it. A module without a file (generated code) is never
-  // shared with other processes.
-  Index add(const Mapping& mapping, const FindProcess& process, Family family = 0, Pid maker = {});
+  // `maker`: the process that has mapped it. What no file tells (generated code) is its alone.
+  // `mapped`: the state of its file when it was mapped, if that is known.
+  Index add(const Mapping& mapping, const FindProcess& process, Family family = 0, Pid maker = {},
+            const FileState& mapped = {});
   Index kernel();
   MappedFiles& files() { return open_; }
   Family new_family() { return ++families_; }
@@ -45,7 +46,9 @@ class ModuleTable {
  private:
   std::vector<ProfileModule> modules_;
   std::vector<ModuleFile> files_;  // parallel to modules_
-  using Key = std::tuple<FileId, Address, Address, std::uint64_t, std::string, Pid>;
+  std::vector<FileState> states_;  // likewise: of the files when they were mapped
+  using Key = std::tuple<FileId, Address, Address, std::uint64_t, std::string, Pid, std::int64_t,
+                         std::int64_t>;
   std::map<Key, Index> known_;
   MappedFiles open_;
   PerfMaps perf_maps_;
@@ -90,13 +93,14 @@ class AddressSpace {
   struct Region {
     Mapping mapping;
     Pid maker{};
-    Index module = kNoIndex;  // made with the first sample
+    FileState file{};         // when it was mapped, or first seen
+    Index module = kNoIndex;  // with the first sample
   };
   struct Range {
     Address end;
     std::shared_ptr<Region> region;  // the mapping of which this is a part
   };
-  std::shared_ptr<Region> note(const Mapping& mapping);
+  std::shared_ptr<Region> note(const Mapping& mapping, const FileState& file = {});
   Index module_of(Region& region, const FindProcess& process);
   void forget_some(const FindProcess& process);
 

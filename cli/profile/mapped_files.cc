@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "elf/regular_file.h"
@@ -63,6 +64,11 @@ Result<UniqueFd> open_mapped(const Mapping& mapping, const FindProcess& find_pro
   return by_name || fd ? std::move(by_name) : std::move(fd);
 }
 
+FileState state_of(const UniqueFd& file) {
+  struct stat status {};
+  return ::fstat(file.get(), &status) == 0 ? FileState::of(status) : FileState();
+}
+
 MappedFiles::File open_file(const Mapping& mapping, const FindProcess& process) {
   MappedFiles::File opened;
   auto fd = open_mapped(mapping, process);
@@ -71,7 +77,9 @@ MappedFiles::File open_file(const Mapping& mapping, const FindProcess& process) 
     return opened;
   }
   opened.file = std::make_shared<UniqueFd>(*std::move(fd));
+  opened.state = state_of(*opened.file);
   if (auto image = open_image(*opened.file)) {
+    opened.is_elf = true;
     opened.build_id = image->build_id();
     for (const LoadSegment& segment : image->load_segments()) {
       if (segment.executable && opened.code.size() < kMostSegments) opened.code.push_back(segment);
@@ -82,6 +90,22 @@ MappedFiles::File open_file(const Mapping& mapping, const FindProcess& process) 
 
 }  // namespace
 
+FileState FileState::of(const struct stat& status) {
+  return {status.st_ctim.tv_sec,  status.st_ctim.tv_nsec, status.st_mtim.tv_sec,
+          status.st_mtim.tv_nsec, status.st_size,         status.st_nlink,
+          status.st_mode,         status.st_uid};
+}
+
+bool FileState::has_bytes_of(const FileState& then) const {
+  if (is_same_time(then)) return true;
+  if (std::tie(modified_s, modified_ns, size) !=
+      std::tie(then.modified_s, then.modified_ns, then.size)) {
+    return false;
+  }
+  // Something else explains the change, or somebody has set the old mtime again.
+  return std::tie(links, mode, owner) != std::tie(then.links, then.mode, then.owner);
+}
+
 MappedFiles::MappedFiles(std::size_t most) : most_(most) {}
 
 std::size_t MappedFiles::own_share() {
@@ -90,25 +114,58 @@ std::size_t MappedFiles::own_share() {
   return std::clamp(static_cast<std::size_t>(limit.rlim_cur) / kShare, kFewest, kMost);
 }
 
-bool MappedFiles::make_ready(const Mapping& mapping, const FindProcess& process) {
-  if (taken_.contains(mapping.file) || ready_.contains(mapping.file)) return false;
+// The one that was changed last of those that are open.
+const MappedFiles::File* MappedFiles::held(const FileId& file) const {
+  const File* last = nullptr;
+  const Key first = key_of(file, {.changed_s = INT64_MIN});
+  const auto consider = [&](const File& each) {
+    if (each.file == nullptr || !each.file->valid()) return;
+    if (last == nullptr || std::tie(last->state.changed_s, last->state.changed_ns) <
+                               std::tie(each.state.changed_s, each.state.changed_ns)) {
+      last = &each;
+    }
+  };
+  for (auto at = ready_.lower_bound(first); at != ready_.end() && std::get<0>(at->first) == file;
+       ++at) {
+    consider(at->second);
+  }
+  for (auto at = taken_.lower_bound(first); at != taken_.end() && std::get<0>(at->first) == file;
+       ++at) {
+    consider(at->second.file);
+  }
+  return last;
+}
+
+MappedFiles::Ready MappedFiles::make_ready(const Mapping& mapping, const FindProcess& process) {
+  if (const File* known = held(mapping.file)) {
+    // The same inode: so its own descriptor tells whether it was written anew.
+    const FileState now = state_of(*known->file);
+    if (now.has_bytes_of(known->state)) return {false, known->state};
+  }
   File opened = open_file(mapping, process);
-  if (opened.file == nullptr) return false;  // it is tried once more when it is sampled
-  ready_.emplace(mapping.file, std::move(opened));
-  ready_order_.push_back(mapping.file);
+  if (opened.file == nullptr) return {};  // tried once more when it is sampled
+  const FileState state = opened.state;
+  const Key key = key_of(mapping.file, state);
+  ready_.insert_or_assign(key, std::move(opened));
+  ready_order_.push_back(key);
   while (ready_order_.size() > std::min(most_ / kReadyShare, kMostReady)) {
     ready_.erase(ready_order_.front());
     ready_order_.pop_front();
   }
-  return true;
+  return {true, state};
 }
 
-const MappedFiles::File& MappedFiles::take(const Mapping& mapping, const FindProcess& process,
-                                           Family family) {
-  auto [entry, fresh] = taken_.try_emplace(mapping.file);
+const MappedFiles::File& MappedFiles::take(const Mapping& mapping, FileState mapped,
+                                           const FindProcess& process, Family family) {
+  if (!mapped) {
+    // Nobody has looked at it yet. What could not be opened may be open to another process that has
+    // mapped it.
+    const File* known = held(mapping.file);
+    const bool same = known != nullptr && state_of(*known->file).has_bytes_of(known->state);
+    if (same) mapped = known->state;
+  }
+  auto [entry, fresh] = taken_.try_emplace(key_of(mapping.file, mapped));
   Taken& taken = entry->second;
-  // If it could not be opened through this process, it may be open through another one that has
-  // mapped it.
   if (!fresh && (taken.file.file != nullptr || taken.refused)) return taken.file;
   taken.family = family;
   taken.refused = !make_room(family);
@@ -116,13 +173,15 @@ const MappedFiles::File& MappedFiles::take(const Mapping& mapping, const FindPro
     taken.file.problem = given_up_text();
     return taken.file;
   }
-  if (auto ready = ready_.extract(mapping.file)) {
+  if (auto ready = ready_.extract(entry->first)) {
     taken.file = std::move(ready.mapped());
   } else {
     taken.file = open_file(mapping, process);
+    // What was mapped counts, not what is there now: ModuleTable compares at the end.
+    if (mapped) taken.file.state = mapped;
   }
   if (taken.file.file != nullptr) {
-    open_of_[family].push_back(mapping.file);
+    open_of_[family].push_back(entry->first);
     ++open_;
   }
   return taken.file;
@@ -142,8 +201,8 @@ bool MappedFiles::make_room(Family family) {
 }
 
 void MappedFiles::give_up_one(Family family) {
-  std::vector<FileId>& files = open_of_[family];
-  taken_[files.back()].file.file->reset();  // all modules that share it see that
+  std::vector<Key>& files = open_of_[family];
+  taken_[files.back()].file.file->reset();  // for all modules that share it
   files.pop_back();
   --open_;
 }

@@ -12,8 +12,14 @@
 //   sampled         taken_   stays until names are given. When it is full, the family with the most
 //                            files gives up its newest one for another family with fewer.
 //
-// A family is a process and what it forks, so that forking gains no room.
+// A family is a process and what it forks: so forking gives nobody more room.
+//
+// A build may write a file anew in place: the same inode, other code. So a file here is an inode and
+// the time of its last change. What ran before the change keeps no names, unless it has a build ID
+// by which the symbolizer tells that nothing has changed.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +27,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli/profile/profile.h"
@@ -35,13 +42,37 @@ using Family = std::uint32_t;
 // the file is opened by its name if it is still the same.
 using FindProcess = std::function<const Target*()>;
 
+// An inode at one time.
+struct FileState {
+  // By the kernel's account (ctime): an owner may give a file any mtime. Nothing: not known.
+  std::int64_t changed_s = 0;
+  std::int64_t changed_ns = 0;
+  std::int64_t modified_s = 0;
+  std::int64_t modified_ns = 0;
+  std::int64_t size = 0;
+  std::uint64_t links = 0;
+  std::uint32_t mode = 0;
+  std::uint32_t owner = 0;
+
+  static FileState of(const struct stat& status);
+  explicit operator bool() const { return changed_s != 0 || changed_ns != 0; }
+  // Whether the file has the same bytes at another time, as far as this can tell: a file that was
+  // removed, or got another mode, has changed as well.
+  bool has_bytes_of(const FileState& then) const;
+  bool is_same_time(const FileState& other) const {
+    return changed_s == other.changed_s && changed_ns == other.changed_ns;
+  }
+};
+
 class MappedFiles {
  public:
   struct File {
     ModuleFile file;  // null if it could not be opened; invalid if it was given up
     std::string build_id;
     std::string problem;
-    std::vector<LoadSegment> code;  // the executable segments; empty if it is no ELF file
+    std::vector<LoadSegment> code;  // the executable segments; empty where it is no ELF file
+    bool is_elf = false;
+    FileState state;  // when it was opened
   };
 
   // At most `most` sampled files are open at the same time.
@@ -49,27 +80,39 @@ class MappedFiles {
   // The part of the limit on open files that they may take.
   static std::size_t own_share();
 
-  // Returns false if it is open already, or cannot be opened.
-  bool make_ready(const Mapping& mapping, const FindProcess& process);
-  const File& take(const Mapping& mapping, const FindProcess& process, Family family);
+  struct Ready {
+    bool opened = false;  // and not before
+    FileState state;      // nothing: it cannot be opened
+  };
+  // Of the file as it is now.
+  Ready make_ready(const Mapping& mapping, const FindProcess& process);
+  // `mapped`: its state when it was mapped, or nothing.
+  const File& take(const Mapping& mapping, FileState mapped, const FindProcess& process,
+                   Family family);
 
   // Why a file that was given up has no names.
   std::string given_up_text() const;
 
  private:
+  // A file, and when it was changed last.
+  using Key = std::tuple<FileId, std::int64_t, std::int64_t>;
+  static Key key_of(const FileId& file, const FileState& state) {
+    return {file, state.changed_s, state.changed_ns};
+  }
   struct Taken {
     File file;
     Family family = 0;
     bool refused = false;  // because there was no room
   };
+  const File* held(const FileId& file) const;
   bool make_room(Family family);
   void give_up_one(Family family);
 
   std::size_t most_;
-  std::map<FileId, File> ready_;
-  std::deque<FileId> ready_order_;  // order of ready_, and of some that have moved to taken_
-  std::map<FileId, Taken> taken_;
-  std::map<Family, std::vector<FileId>> open_of_;  // those in taken_ that are open, oldest first
+  std::map<Key, File> ready_;
+  std::deque<Key> ready_order_;  // of ready_, and of some that were taken since
+  std::map<Key, Taken> taken_;
+  std::map<Family, std::vector<Key>> open_of_;  // those in taken_ that are open, oldest first
   std::size_t open_ = 0;
 };
 

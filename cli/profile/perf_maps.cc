@@ -14,9 +14,43 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr const char* kWritersOf =
-    "node --perf-basic-prof, java -XX:+DumpPerfMapAtExit (jcmd PID Compiler.perfmap) or "
-    "DOTNET_PerfMapEnabled=1 writes it";
+// Who makes code, and how it is told to write its names. By a file that it has mapped: a program may
+// be called anything, and load the runtime as a library.
+struct Runtime {
+  std::string_view file;  // begins like this
+  const char* advice;
+};
+constexpr Runtime kRuntimes[] = {
+    {"libjvm.so", "jcmd PID Compiler.perfmap writes it (Java 17 and later)"},
+    {"libcoreclr.so", "DOTNET_PerfMapEnabled=1 in its environment has it written"},
+    {"node", "node --perf-basic-prof writes it"},
+    {"libnode.so", "node --perf-basic-prof writes it"},
+    {"opcache.so", "php -d opcache.jit_debug=16 writes it"},
+    {"beam.smp", "erl +JPperf map writes it"},
+    {"libruby", "ruby --yjit --yjit-perf=map writes it (Ruby 3.3 and later)"},
+    {"ruby", "ruby --yjit --yjit-perf=map writes it (Ruby 3.3 and later)"},
+    {"libpython", "python3 -X perf writes it (Python 3.12 and later)"},
+    {"python3", "python3 -X perf writes it (Python 3.12 and later)"}};
+constexpr const char* kNoRuntime = "whatever has made the code can write it (perf's \"perf map\")";
+
+std::string advice_for(const LiveProcess& process) {
+  const auto mappings = process.mappings();
+  if (!mappings) return kNoRuntime;
+  for (const Runtime& runtime : kRuntimes) {
+    for (const Mapping& mapping : *mappings) {
+      const std::string_view name =
+          std::string_view(mapping.path).substr(mapping.path.rfind('/') + 1);
+      if (!mapping.file || !name.starts_with(runtime.file)) continue;
+      std::string advice = runtime.advice;
+      const std::size_t number = advice.find("PID");
+      if (number != std::string::npos) {
+        advice.replace(number, 3, std::to_string(raw(process.pid())));
+      }
+      return advice;
+    }
+  }
+  return kNoRuntime;
+}
 
 // Reads the words of "Uid:\t0\t0\t0\t0" and similar lines.
 template <class Number>
@@ -57,7 +91,14 @@ void PerfMaps::note(Pid pid) {
   for (int word = 0; word < 2; ++word)
     take_word(users, maker.owner);  // skips the real user for the effective one
   maker.our_root = same_folder((*process)->proc_path("root/."), "/");
+  maker.advice = advice_for(**process);
   open(pid, maker);
+  struct stat written {};
+  if (maker.file == nullptr) {
+    maker.first_bytes = 0;  // what is written later came after the first sample
+  } else if (::fstat(maker.file->get(), &written) == 0) {
+    maker.first_bytes = static_cast<std::uint64_t>(written.st_size);
+  }
 }
 
 void PerfMaps::open(Pid pid, Maker& maker) {
@@ -72,7 +113,7 @@ void PerfMaps::open(Pid pid, Maker& maker) {
   struct stat status {};
   if (!file) {
     maker.problem = file.error().code == ErrorCode::kNotFound
-                        ? "there is no " + path + " with its names: " + kWritersOf
+                        ? "there is no " + path + " with its names: " + maker.advice
                         : path + " was not opened: " + file.error().context;
   } else if (::fstat(file->get(), &status) != 0 ||
              (status.st_uid != maker.owner && status.st_uid != 0)) {
@@ -86,11 +127,12 @@ void PerfMaps::open(Pid pid, Maker& maker) {
 PerfMaps::Found PerfMaps::find(Pid pid) {
   const auto known = makers_.find(pid);
   if (known == makers_.end()) {
-    return {nullptr, "more than " + std::to_string(kMost) + " processes make code of their own"};
+    return {nullptr, "more than " + std::to_string(kMost) + " processes make code of their own",
+            UINT64_MAX};
   }
   Maker& maker = known->second;
   if (maker.file == nullptr) open(pid, maker);
-  return {maker.file, maker.problem};
+  return {maker.file, maker.problem, maker.first_bytes};
 }
 
 }  // namespace labelscope::cli

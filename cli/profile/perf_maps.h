@@ -1,6 +1,5 @@
-// The files in which processes publish the names of code that they make at run time:
-// "/tmp/perf-PID.map", as perf(1) defines it. Node, Java and .NET write one if an option asks for
-// it.
+// The files in which processes tell the names of code that they make at run time: "/tmp/perf-PID.map",
+// as perf(1) wants it. Node, Java, .NET, PHP and Erlang write one if they are told to.
 //
 // Every user who may write to /tmp may put a file of that name there. So it must belong to the user
 // of the process, or to root, and be a regular file and no link. The process may live in a
@@ -31,7 +30,9 @@ class PerfMaps {
 
   struct Found {
     ModuleFile file;      // null: there is none
-    std::string problem;  // why there is none
+    std::string problem;  // why not
+    // So long it was with the first sample; the maximum where that is not known.
+    std::uint64_t first_bytes = UINT64_MAX;
   };
   // Call it at the end of the recording.
   Found find(Pid pid);
@@ -41,8 +42,10 @@ class PerfMaps {
     Pid inner{};  // its number in its own PID namespace
     uid_t owner{};
     bool our_root = false;  // it sees the same files as labelscope
+    std::string advice;     // how its runtime is told to write one
     ModuleFile file;
     std::string problem;
+    std::uint64_t first_bytes = UINT64_MAX;
   };
   static void open(Pid pid, Maker& maker);
 

@@ -65,6 +65,27 @@ std::array<std::uint64_t, LS_STACK_END_COUNT> samples_by_end(const Profile& prof
   return samples;
 }
 
+// Java's compiler uses the frame pointer's register for something else, unless it is told not to.
+bool ends_in_java(const Profile& profile) {
+  const bool has_java = std::ranges::any_of(profile.modules, [](const ProfileModule& module) {
+    return module.path.ends_with("/libjvm.so");
+  });
+  if (!has_java) return false;
+  std::uint64_t all = 0;
+  std::uint64_t in_generated = 0;
+  for (const SampleRow& row : profile.rows) {
+    if (row.stack == kNoIndex) continue;
+    const Stack& stack = profile.stacks[row.stack];
+    if (stack.end == LS_STACK_ROOT || stack.end == LS_STACK_ENTRY || stack.frames.empty()) continue;
+    const Index module = profile.locations[stack.frames.back()].module;
+    all += row.count;
+    if (module != kNoIndex && profile.modules[module].kind == ProfileModule::Kind::kUnknown) {
+      in_generated += row.count;
+    }
+  }
+  return in_generated * 2 > all;
+}
+
 }  // namespace
 
 void count_stack_ends(Profile& profile) {
@@ -92,6 +113,9 @@ std::string stack_ends_text(const Profile& profile) {
       text += (text.find(':') == std::string::npos ? ": " : ", ") + percent(samples[end], all) +
               " " + does;
     }
+  }
+  if (ends_in_java(profile)) {
+    return text + " (Java's code keeps frame pointers with java -XX:+PreserveFramePointer alone)";
   }
   const bool dwarf_helps = samples[LS_STACK_CHAIN_ENDED] != 0 && profile.call_graph == "fp";
   return dwarf_helps ? text + " (--call-graph dwarf needs none)" : text;

@@ -3,7 +3,7 @@
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 maps=()
-trap 'rm -f "${maps[@]}"; end_test' EXIT
+trap 'rm -f "${maps[@]}" /dev/shm/labelscope-maker-*; end_test' EXIT
 # start_maker <command...>: its pid in $target, its lines in $work/lines.
 start_maker() {
   "$@" >"$work/lines" 2>"$work/ready" &
@@ -31,7 +31,8 @@ record() { run record -d 1 -F 199 --overwrite "$@" -o out.folded; }
 
 start_maker "$MAKER"
 record -p "$target"
-expect_none "no file" "% in \[anon\] \(.* frames\): there is no $map with its names: node --perf-basic-prof"
+expect_none "no file" "% in \[anon\] \(.* frames\): there is no $map with its names: whatever has made the code can write it"
+grep -q 'node\|java' "$work/stderr" && fail "a program in C is told what node does"
 # Written when it has run for long, as by jcmd.
 cp "$work/lines" "$map"
 for backend in bpf ptrace; do
@@ -53,6 +54,20 @@ record -p "$target"
 grep -q $'\x1b' out.folded && fail "an escape sequence in the file"
 grep -Fq '\x1b[31mred\x3b' out.folded || fail "the last line does not count: $(cat out.folded)"
 
+# The place of the first function becomes another one's while it is recorded: nothing tells since when.
+cp "$work/lines" "$map"
+start record -F 199 --overwrite -p "$target" -o out.folded
+wait_for_samples
+sed -n 's/ JS.*first.*/ JS:later/p' "$work/lines" >>"$map"
+wait_until "the target computes" has_run_until "$target" $(($(cpu_ticks "$target") + 50))
+kill -INT "$recorder"
+finish
+expect_status "$exit_ok" "a place that is used again"
+grep -q ';JS:\*first /srv/a b.js:1:2 \[reused\] [0-9]*$' out.folded || fail "the place is not marked: $(cat out.folded)"
+grep -q 'JS:later' out.folded && fail "time of the first function is under the name of the second one"
+grep -q ';JS:~second /srv/b.js:3:4 [0-9]*$' out.folded || fail "the other place is not as it was: $(cat out.folded)"
+expect_said 'their time is under the first, marked \[reused\]'
+
 # Somebody else's.
 cp "$work/lines" "$map"
 if [[ $(id -u) == 0 ]]; then
@@ -70,6 +85,27 @@ mkfifo "$map"
 record -p "$target"
 expect_none "a FIFO" "$map was not opened: "
 rm "$map"
+
+# Memory that several processes may share has a file, or looks as if it had one.
+for kind in shared huge sysv memfd shm unlinked; do
+  kill -KILL "$target" 2>/dev/null
+  rm -f "$work/ready"
+  "$MAKER" "$kind" >"$work/lines" 2>"$work/ready" &
+  target=$!
+  children+=("$target")
+  made_or_over() { grep -q ready "$work/ready" || is_gone "$target"; }
+  wait_until "the code is made" made_or_over
+  if is_gone "$target"; then
+    echo "not tried: the kernel has no memory of the kind $kind"
+    continue
+  fi
+  map=/tmp/perf-$target.map
+  maps+=("$map")
+  cp "$work/lines" "$map"
+  record -p "$target"
+  rm -f /dev/shm/labelscope-maker-*
+  expect_names "$kind memory"
+done
 
 # In a container: its own /tmp, and its own numbers. The program itself may lie below the /tmp that is hidden then.
 if [[ $(id -u) == 0 ]] && unshare --pid --mount --fork true 2>/dev/null; then

@@ -3,10 +3,14 @@
 #include "cli/profile/address_space.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -41,6 +45,20 @@ class WrittenFile {
   ~WrittenFile() { ::unlink(path_.c_str()); }
   WrittenFile(const WrittenFile&) = delete;
   WrittenFile& operator=(const WrittenFile&) = delete;
+  // In place, as a linker does; later than what was there, by the clock of the file system.
+  void write_anew(std::string_view content) {
+    struct stat now {};
+    do {
+      const int file = ::open(path_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+      REQUIRE(file >= 0);
+      REQUIRE(::write(file, content.data(), content.size()) ==
+              static_cast<ssize_t>(content.size()));
+      REQUIRE(::fstat(file, &now) == 0);
+      ::close(file);
+    } while (now.st_ctim.tv_sec == status_.st_ctim.tv_sec &&
+             now.st_ctim.tv_nsec == status_.st_ctim.tv_nsec);
+  }
+  const std::string& path() const { return path_; }
   void name(Mapping& mapping) const {
     mapping.path = path_;
     // The device may be any but zero.
@@ -140,6 +158,34 @@ TEST_CASE("address_space: our own mappings lead to our own functions") {
   CHECK(module.load_bias == bias);
 }
 
+TEST_CASE("address_space: of a program that its loader has started, the program counts") {
+  constexpr const char* kLoader = kHostMachine == Machine::kX86_64 ? "/lib64/ld-linux-x86-64.so.2"
+                                                                   : "/lib/ld-linux-aarch64.so.1";
+  if (::access(kLoader, X_OK) != 0) skip_test("there is no loader of glibc");
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::execl(kLoader, kLoader, "/bin/sleep", "1000", nullptr);
+    ::_exit(127);
+  }
+  // Until the loader has told it, the loader is all that is known.
+  std::string path;
+  ModuleTable modules;
+  for (int i = 0; i < 3000 && !path.ends_with("/sleep"); ++i) {
+    ::usleep(10'000);
+    auto process = LiveProcess::open(Pid{child});
+    if (!process) break;
+    AddressSpace space(modules);
+    if (!space.load(**process)) continue;
+    const Index program = space.program([&] { return process->get(); });
+    path = program == kNoIndex ? std::string() : modules.modules()[program].path;
+  }
+  ::kill(child, SIGKILL);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  CHECK(path.ends_with("/sleep"));
+}
+
 TEST_CASE("address_space: a load bias counts from where the segment is linked, not from its page") {
   // The file is laid out as by lld: code is at another address than its place in the file.
   struct {
@@ -180,6 +226,51 @@ TEST_CASE("address_space: another file under the name of the one that was mapped
   std::vector<ModuleFile> files;
   static_cast<void>(modules.take(files));
   CHECK(files[other] == nullptr);
+}
+
+TEST_CASE("address_space: a file that is written anew in place is another file") {
+  WrittenFile written("the first build");
+  Mapping mapping = anonymous(0x1000, 0x2000, "");
+  written.name(mapping);
+  ModuleTable modules;
+  AddressSpace before(modules);
+  before.add(mapping, nullptr);
+  const bool sampled_before = GENERATE(true, false);
+  if (sampled_before) static_cast<void>(before.module_at(0x1000));
+  written.write_anew("the second build");
+  // Another process, or the same one where it maps the file again.
+  AddressSpace after(modules);
+  after.add(mapping, nullptr);
+  const Index second = after.module_at(0x1000);
+  const Index first = before.module_at(0x1000);
+  before.add(mapping, nullptr);
+  CHECK(before.module_at(0x1000) == second);
+  REQUIRE(first != second);
+  std::vector<ModuleFile> files;
+  const std::vector<ProfileModule> taken = modules.take(files);
+  CHECK(files[first] == nullptr);
+  CHECK(taken[first].symbol_problem.find("written anew") != std::string::npos);
+  REQUIRE(files[second] != nullptr);
+  CHECK(taken[second].symbol_problem.empty());
+}
+
+TEST_CASE("address_space: a file that gets another mode, or is removed, is the same file") {
+  WrittenFile written("some bytes");
+  Mapping mapping = anonymous(0x1000, 0x2000, "");
+  written.name(mapping);
+  ModuleTable modules;
+  AddressSpace before(modules);
+  before.add(mapping, nullptr);
+  REQUIRE(::chmod(written.path().c_str(), 0700) == 0);
+  AddressSpace after(modules);
+  after.add(mapping, nullptr);
+  const Index module = before.module_at(0x1000);
+  CHECK(after.module_at(0x1000) == module);
+  REQUIRE(::unlink(written.path().c_str()) == 0);
+  std::vector<ModuleFile> files;
+  const std::vector<ProfileModule> taken = modules.take(files);
+  CHECK(files[module] != nullptr);
+  CHECK(taken[module].symbol_problem.empty());
 }
 
 TEST_CASE("address_space: what is mapped becomes a module with its first sample") {

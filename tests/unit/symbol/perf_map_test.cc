@@ -48,6 +48,31 @@ TEST_CASE("perf_map: of functions at one place the last one counts, as far as it
   CHECK(map.find(0x3008) == "second");
 }
 
+TEST_CASE("perf_map: a place that gets another function after the first sample keeps the first") {
+  const std::string before = "1000 40 old\n1000 40 first\n2000 40 stays\n3000 40 same\n";
+  const std::string later =
+      "1020 40 second\n3000 40 same\n4000 40 only\n5000 40 third\n5000 40 fourth\n";
+  const PerfMap map = PerfMap::parse(before + later, {}, false, before.size());
+  const auto is = [&](Address at, const char* name, bool reused) {
+    const PerfMap::Found found = map.look_up(at);
+    CHECK(found.name == name);
+    CHECK(found.reused == reused);
+  };
+  is(0x101f, "first", false);
+  is(0x1020, "first", true);
+  is(0x103f, "first", true);
+  is(0x1040, "second", false);
+  is(0x2000, "stays", false);
+  is(0x3000, "same", false);  // compiled again, to the same place
+  is(0x4000, "only", false);
+  is(0x5000, "third", true);
+  is(0x6000, "", false);
+  // Half of a line was there: nobody had seen it yet.
+  const PerfMap half = PerfMap::parse("1000 40 first\n1000 40 second\n", {}, false, 20);
+  CHECK(half.look_up(0x1000).name == "first");
+  CHECK(half.look_up(0x1000).reused);
+}
+
 TEST_CASE("perf_map: what is no line of that form is left out, the others count") {
   const PerfMap map = parsed(
       "\n"
