@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <iostream>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/dump/formats.h"
@@ -48,6 +49,8 @@ class Dumping {
   int run();
 
  private:
+  int dump_all();
+  bool has_variable_nowhere() const;
   int dump_live(Pid pid);
   int dump_dead();
   void read_late_threads(ProcessDump& dump);
@@ -61,9 +64,21 @@ class Dumping {
   SymbolizerOptions symbolizing_;
   DumpStyle style_;
   bool shown_any_ = false;
+  std::vector<bool> found_;  // of --tls, in some process
 };
 
+// What was asked for was not read, and who runs a script does not see the warning.
+bool Dumping::has_variable_nowhere() const {
+  return shown_any_ && std::find(found_.begin(), found_.end(), false) != found_.end();
+}
+
 int Dumping::run() {
+  found_.resize(options_.unpublished.variables.size());
+  const int status = dump_all();
+  return status == kExitOk && has_variable_nowhere() ? kExitRuntimeError : status;
+}
+
+int Dumping::dump_all() {
   raise_file_limit();
   unsigned work = options_.core.empty() ? kReadsTargets : kReadsFiles;
   // Whether ptrace may read a process is only known after trying.
@@ -120,27 +135,24 @@ int Dumping::dump_live(Pid pid) {
 // Some threads did not stop for ptrace in time. Reads them by BPF if the user wants that and the
 // kernel allows it. Counts those that stay unread.
 void Dumping::read_late_threads(ProcessDump& dump) {
-  const auto& threads = dump.snapshot.threads;
-  const auto count = [&] {
-    return static_cast<std::uint64_t>(
-        std::count_if(threads.begin(), threads.end(), &waits_for_processor));
-  };
-  if (count() == 0) return;
+  const LateThreads before = late_threads(dump.snapshot);
+  if (before.all() == 0) return;
   std::string why_not;
   if (options_.backend == Backend::kAuto) {
     if (Status read = read_late_by_bpf(dump, options_); !read) {
       why_not = " (it cannot here: " + escape_terminal(read.error().context) + ")";
     } else {
-      log::warning(threads_text(dump.late_by_bpf) +
-                   " waited for a processor and did not stop in time; read by BPF instead, which "
-                   "stops none" +
+      log::warning(threads_text(dump.late_by_bpf) + " " + before.what_they_do() +
+                   " and did not stop in time; read by BPF instead, which stops none" +
                    (options_.stacks ? " and takes no stacks" : ""));
     }
   }
-  if (const std::uint64_t left = count(); left != 0) {
-    log::warning(threads_text(left) +
-                 " could not be read: too many threads can run, these waited for a processor and "
-                 "did not stop in time. --backend bpf reads them without stopping them" +
+  const LateThreads left = late_threads(dump.snapshot);
+  if (left.all() != 0) {
+    log::warning(threads_text(left.all()) + " could not be read: " +
+                 (left.waiting_for_processor != 0 ? "too many threads can run, " : "") + "these " +
+                 left.what_they_do() +
+                 " and did not stop in time. --backend bpf reads them without stopping them" +
                  why_not);
   }
 }
@@ -175,9 +187,12 @@ int Dumping::show(const ProcessDump& dump) {
   }
   const std::string whose =
       options_.pids.size() > 1 ? std::to_string(raw(dump.snapshot.pid)) + ": " : "";
+  std::vector<bool> here(found_.size(), true);
   for (const MissingVariable& missing : dump.snapshot.plan.missing) {
+    if (missing.index < here.size()) here[missing.index] = false;
     log::warning(whose + escape_terminal(options_.unpublished.missing_text(missing)));
   }
+  for (std::size_t i = 0; i < here.size(); ++i) found_[i] = found_[i] || here[i];
   warn_of_missing_tables(dump.without_table);
   log::info(whose + totals_line(dump.snapshot));
   return kExitOk;

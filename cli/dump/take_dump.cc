@@ -176,8 +176,19 @@ Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options) {
   return with_attempts(pid, [&] { return try_bpf(pid, options); });
 }
 
-bool waits_for_processor(const ThreadSnapshot& thread) {
-  return thread.late && thread.state == 'R';
+LateThreads late_threads(const ProcessSnapshot& snapshot) {
+  LateThreads late;
+  for (const ThreadSnapshot& thread : snapshot.threads) {
+    // One that sleeps otherwise stops as soon as it has a processor.
+    if (thread.late) ++(thread.state == 'D' ? late.waiting_in_kernel : late.waiting_for_processor);
+  }
+  return late;
+}
+
+std::string LateThreads::what_they_do() const {
+  if (waiting_in_kernel == 0) return "waited for a processor";
+  const std::string in_kernel = "waited in the kernel for something that nothing interrupts";
+  return waiting_for_processor == 0 ? in_kernel : "waited for a processor, or " + in_kernel;
 }
 
 Status read_late_by_bpf(ProcessDump& dump, const DumpOptions& options) {
@@ -196,7 +207,7 @@ Status read_late_by_bpf(ProcessDump& dump, const DumpOptions& options) {
   for (const ThreadSnapshot& thread : read->snapshot.threads) found[thread.tid] = &thread;
   for (ThreadSnapshot& thread : dump.snapshot.threads) {
     const auto other = found.find(thread.tid);
-    if (!waits_for_processor(thread) || other == found.end()) continue;
+    if (!thread.late || other == found.end()) continue;
     thread = *other->second;
     ++dump.late_by_bpf;
     if (auto explained = read->of_threads.extract(thread.tid)) {

@@ -14,10 +14,16 @@ Result<ProcessDump> dump_by_ptrace(Pid pid, const DumpOptions& options, FileName
 // It stops nothing, and so it takes no stacks.
 Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options);
 
-// Whether the thread did not stop in time because others use the processors.
-bool waits_for_processor(const ThreadSnapshot& thread);
-// Reads such threads of a dump by ptrace again, without waiting for them. If it fails, nothing has
-// changed.
+// Those that did not stop for ptrace in time.
+struct LateThreads {
+  std::size_t waiting_for_processor = 0;  // others have the processors
+  std::size_t waiting_in_kernel = 0;      // for a disk, or in vfork(): nothing interrupts that
+  std::size_t all() const { return waiting_for_processor + waiting_in_kernel; }
+  std::string what_they_do() const;
+};
+LateThreads late_threads(const ProcessSnapshot& snapshot);
+// Such threads of a dump by ptrace, read without waiting for them; it fails as a whole, and then
+// nothing has changed.
 Status read_late_by_bpf(ProcessDump& dump, const DumpOptions& options);
 
 Result<ProcessDump> dump_core(const DumpOptions& options, FileNamer& namer,

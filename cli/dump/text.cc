@@ -111,7 +111,7 @@ class Renderer {
     }
     if (dump_.late_by_bpf != 0) {
       note(with_thousands(dump_.late_by_bpf) +
-           " of the threads waited for a processor and were read by BPF, without stopping them");
+           " of the threads did not stop in time and were read by BPF, without stopping them");
     }
     if (snapshot.incomplete) {
       note("threads were started faster than they could be read: some are missing");

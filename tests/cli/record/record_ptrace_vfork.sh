@@ -6,8 +6,11 @@ need_ptrace
 need_command jq
 cat >"$work/vforks.c" <<'EOF'
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
+__attribute__((used)) const uint32_t custom_labels_abi_version = 1;
+__attribute__((used)) __thread const void* custom_labels_current_set;
 static volatile unsigned long turns;
 static void* compute(void* nothing) {
   for (;;) turns++;
@@ -24,7 +27,7 @@ int main(void) {
   return 0;
 }
 EOF
-cc -O1 -pthread -o "$work/vforks" "$work/vforks.c" || skip_test "no compiler"
+cc -O1 -pthread -rdynamic -o "$work/vforks" "$work/vforks.c" || skip_test "no compiler"
 mkfifo "$work/stdin"
 "$work/vforks" <"$work/stdin" >/dev/null 2>&1 &
 target=$!
@@ -45,3 +48,12 @@ expect_status "$exit_ok" "a parent in vfork, --mode wall"
 (($(samples_of wall.jsonl no) >= 20)) || fail "less than 20 samples of the thread that computes, --mode wall"
 (($(samples_of wall.jsonl yes) >= 20)) || fail "less than 20 samples of the thread that waits"
 expect_said 'samples with neither labels nor stack: [0-9]+ \(the thread did not stop in time'
+
+# dump has its labels all the same, where BPF may read them.
+if (need_sampling) >/dev/null; then
+  run dump --json -p "$target"
+  expect_status "$exit_ok" "dump of a parent in vfork"
+  jq -e --argjson tid "$target" '.late_by_bpf == 1 and all(.threads[]; .outcome == "unlabelled")' "$work/stdout" >/dev/null ||
+    fail "the thread in vfork was not read: $(cat "$work/stdout")"
+  expect_said '1 thread waited in the kernel for something that nothing interrupts and did not stop in time; read by BPF'
+fi
