@@ -65,7 +65,7 @@ class Recording {
   Error failure(int status, std::string what);
   void announce() const;
   void announce_publishers();
-  void warn_of_missing_variables() const;
+  Status look_for_variables();
   void watch_holds();
   void finish_profile();
   int exit_status();
@@ -159,11 +159,12 @@ Status Recording::open_outputs() {
   auto outputs =
       Outputs::open(options_.outputs, options_.format, options_.overwrite, targets_->base_name());
   if (!outputs) {
-    const std::string why = options_.drop_to
-                                ? " (as " + options_.drop_to->name + ", who is named by --drop-to)"
+    // In front, because the clause ends with what to do.
+    const std::string who = options_.drop_to
+                                ? "as " + options_.drop_to->name + ", whom --drop-to names: "
                                 : std::string();
     return failure(status_of_outputs(outputs.error()),
-                   escape_terminal(outputs.error().context + why));
+                   escape_terminal(who + outputs.error().context));
   }
   outputs_.emplace(*std::move(outputs));
   return {};
@@ -208,21 +209,26 @@ void Recording::announce_publishers() {
   }
 }
 
-// Those that no process has: at the beginning, where it can be told.
-void Recording::warn_of_missing_variables() const {
+// Those that no process has: at the beginning, where it can be told. A recording without the label
+// that it is made for is of no use; but a file that is named may be loaded later.
+Status Recording::look_for_variables() {
   for (std::size_t i = 0; i < options_.unpublished.variables.size(); ++i) {
     const VariableSeen& seen = recorder_->variable_seen(i);
-    if (seen.missing && !seen.found) {
-      log::warning(escape_terminal(options_.unpublished.missing_text(*seen.missing)));
+    if (!seen.missing || seen.found) continue;
+    const std::string what = escape_terminal(options_.unpublished.missing_text(*seen.missing));
+    if (!targets_->is_command() && options_.unpublished.variables[i].module.empty()) {
+      return failure(kExitRuntimeError, what);
     }
+    log::warning(what);
   }
+  return {};
 }
 
 Status Recording::record() {
   if (!targets_->is_command()) {
+    if (Status found = look_for_variables(); !found) return found;
     announce();
     announce_publishers();
-    warn_of_missing_variables();
   }
   if (Status status = recorder_->start(); !status) return status;
   start_unix_ = std::chrono::system_clock::now();
@@ -268,7 +274,8 @@ Status Recording::record() {
     log::error("reading samples failed: " + status.error().context);
   if (opened_.tables) opened_.tables->stop();
   announce_publishers();
-  if (targets_->is_command()) warn_of_missing_variables();  // when it began, it had loaded nothing
+  // When it began, the command had loaded nothing.
+  if (targets_->is_command()) static_cast<void>(look_for_variables());
   watch_.reset();
   return {};
 }

@@ -2,10 +2,12 @@
 // has an option of its own.
 #include "cli/options/label_options.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/format/common/row_labels.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {
@@ -25,11 +27,21 @@ NameAndKey split_key(const std::string& option, const std::string& word, const s
   return made;
 }
 
+// Labels win over labelscope's own keys, which would then be called labelscope.pid and the like: a
+// thread that is told by its variable `pid` would hide which process it is of.
+void refuse_own_key(const std::string& option, const std::string& word, const std::string& key) {
+  const std::vector<std::string> own = own_keys();
+  if (std::find(own.begin(), own.end(), key) == own.end()) return;
+  refuse(option, word,
+         "every sample has a key " + key + " already, which is labelscope's own: put another =KEY");
+}
+
 using Variables = std::vector<ProcessLabelOptions::Variable>;
 Variables parse_variables(const std::string& option, const std::vector<std::string>& typed) {
   Variables variables;
   for (const std::string& word : parse_keys(option, typed)) {
     auto [name, key] = split_key(option, word, "the name of a variable");
+    refuse_own_key(option, word, key);
     variables.push_back({std::move(name), std::move(key)});
   }
   return variables;
@@ -40,6 +52,7 @@ Facts parse_facts(const std::string& option, const std::vector<std::string>& typ
   Facts facts;
   for (const std::string& word : parse_keys(option, typed)) {
     auto [name, key] = split_key(option, word, "a fact");
+    refuse_own_key(option, word, key);
     facts.push_back({find_named(kProcessFacts, option, name).value, std::move(key)});
   }
   return facts;
@@ -51,6 +64,7 @@ std::vector<VariableSpec> parse_variables_of_threads(const std::string& option,
   for (const std::string& word : typed) {
     auto parsed = parse_variable_spec(word);
     if (!parsed) refuse(option, word, parsed.error().context);
+    refuse_own_key(option, word, parsed->key);
     for (const VariableSpec& other : variables) {
       if (other.key != parsed->key) continue;
       refuse(option, word,
@@ -59,7 +73,8 @@ std::vector<VariableSpec> parse_variables_of_threads(const std::string& option,
     variables.push_back(*std::move(parsed));
   }
   if (variables.size() > LS_MAX_PUBLISHERS) {
-    refuse(option + ": more than " + std::to_string(LS_MAX_PUBLISHERS) + " variables");
+    refuse(option + ": more than " + std::to_string(LS_MAX_PUBLISHERS) +
+           " variables; each is a publisher, of which a process can have so many");
   }
   return variables;
 }

@@ -43,6 +43,7 @@ struct InspectedSymbol {
   std::optional<ElfSymbol> dynamic;  // may be imported, if the file lists imported symbols
   std::optional<ElfSymbol> symtab;   // defined ones only
   std::size_t others = 0;            // static variables of its name, of other source files
+  std::string name = {};             // as the tables have it, where the user may write it otherwise
 };
 
 // Whether the file defines it among its dynamic symbols.

@@ -4,6 +4,7 @@
 //
 //   request_id:u64                     a number
 //   libshop.so:current->+16:cstr=user  *(char**)(current + 16), where `current` is a pointer
+//   shop::current->:u64                as C++ writes it
 //
 // Planner finds the variable (plan.h), and its value is a label like any other.
 #pragma once
@@ -19,7 +20,7 @@ namespace labelscope {
 
 struct VariableSpec {
   std::string module;  // the file's name, with or without its version, or its path; empty: any file
-  std::string symbol;  // as the symbol table has it
+  std::string symbol;  // as the symbol table has it, or as C++ writes it
   ls_variable walk{};  // `index` is the planner's
   std::string key;     // of the label
   std::string text;    // without module and key: "current->+16:cstr"

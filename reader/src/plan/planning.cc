@@ -197,7 +197,8 @@ void Planning::judge(Sought& sought, const Module& module, ModuleTrace& seen) {
       });
   Result<std::vector<TlsRelocation>> relocations = std::vector<TlsRelocation>{};
   if (!file.executable && source.about.variable_symbol != nullptr) {
-    relocations = module.image->tls_relocations(source.about.variable_symbol);
+    relocations = module.image->tls_relocations(
+        file.variable.name.empty() ? source.about.variable_symbol : file.variable.name.c_str());
     file.relocations_read = relocations.has_value();
     if (relocations) keep_relocations(*relocations, file);
   }

@@ -64,7 +64,7 @@ expect_shown 'which is null: no label'
 
 # --- missing variables
 run dump -p "$target" --explain --tls exe_u9:u8
-expect_status "$exit_ok" "a variable that is not there"
+expect_status "$exit_error" "a variable that is not there"
 expect_shown 'no-variable: no file that it has loaded has a thread-local variable exe_u9; of [0-9]+ that there are, these are closest: exe_u8 in '
 expect_said 'warning: --tls exe_u9:u8: no file that it has loaded has a thread-local variable exe_u9; of .*closest: exe_u8 in '
 grep -q 'closest:.* in .* in .* in .* in ' "$work/stderr" && fail "more than the three closest"
@@ -82,6 +82,18 @@ expect_said 'lies outside of the module.s TLS block'
 run dump -p "$target" --tls exe_current-
 expect_status "$exit_usage" "a shell has taken the rest"
 expect_said 'put it all into quotes'
+run dump -p "$target" --tls exe_u8+4294967296:u8
+expect_status "$exit_usage" "a number that is too large"
+expect_said 'the offset 4294967296 is too large: at most 2147483647'
+run dump -p "$target" --tls exe_u8:hex300
+expect_status "$exit_usage" "a value that is too large"
+expect_said 'the type hex300 is too large: at most 256 bytes'
+for own in '--tls exe_u8:u8=pid' '--env-label HOME=comm' '--process-label uid=thread_id'; do
+  # shellcheck disable=SC2086  # two words
+  run dump -p "$target" $own
+  expect_status "$exit_usage" "$own"
+  expect_said 'labelscope.s own: put another =KEY'
+done
 run dump -p "$target" --tls exe_u8:int
 expect_status "$exit_usage" "an unknown type"
 expect_said 'there is no such type; the types are u8, '
@@ -89,12 +101,27 @@ expect_said 'there is no such type; the types are u8, '
 run dump -p "$target" --explain --tls "exe_u64->:u8"
 expect_shown '^  bad-pointer: '
 
+# --- as C++ writes it
+for name in 'shop::current' 'shop::depth' 'shop::(anonymous namespace)::hidden' 'file_static'; do
+  run dump --json -p "$target" --tls "$name:i32=a"
+  expect_threads "$name" 'a=40' 'a=41'
+done
+run dump --json -p "$target" --tls "variables:shop::current:i32"
+expect_threads "in a file that is named" 'shop::current=40' 'shop::current=41'
+run dump -p "$target" --tls shop::curent:i32
+expect_status "$exit_error" "a misspelled name in C++"
+expect_said 'closest: .*_ZN4shop7currentE in '
+
 # --- record
+run record -p "$target" --tls nowhere:u8 -d 1 -o "$work/none.folded"
+expect_status "$exit_error" "a variable that no process has"
+expect_said '^labelscope: --tls nowhere:u8: no file that it has loaded has a thread-local variable nowhere; .*closest'
+[[ ! -e $work/none.folded ]] || fail "it records without the label"
 expect_recorded() {
   local backend=$1
-  record_threads 250 --backend "$backend" -F 199 -p "$target" "${texts[@]}" --tls nowhere:u8 -o "$work/$backend.jsonl" --summary a,d
+  record_threads 250 --backend "$backend" -F 199 -p "$target" "${texts[@]}" --tls libnone.so:nowhere:u8 -o "$work/$backend.jsonl" --summary a,d
   expect_status "$exit_ok" "record by $backend"
-  expect_said 'warning: --tls nowhere:u8: no file that it has loaded has a thread-local variable nowhere; .*closest'
+  expect_said 'warning: --tls nowhere:u8: it has loaded no file libnone.so for the variable nowhere; .*closest'
   expect_shown '^name1 '
   expect_shown '^71 '
   expect_ledger "$work/$backend.jsonl"

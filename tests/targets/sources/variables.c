@@ -8,6 +8,7 @@
 
 #define PREFIX exe_
 #include "variables.h"
+#include "variables_scoped.h"
 
 // Another file has this name, too, for a variable that is thread-local.
 int not_thread_local = 1;
@@ -24,6 +25,7 @@ static void* work(void* argument) {
   const int number = *(const int*)argument;
   exe_set(number);
   set_twins(number);
+  set_scoped(number);
   exe_twin = 1000 + number;
   exe_shadowed = 0;
   set_library_variables(number);

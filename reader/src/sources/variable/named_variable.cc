@@ -50,6 +50,29 @@ bool lies_in_block(const FileInspection& file, const ElfSymbol& symbol, const ls
          size <= block - symbol.value - offset;
 }
 
+// What a variable of this name may be called in a symbol table: the name itself, and, of
+// "shop::current", "current" or "shop::(anonymous namespace)::current", what a C++ compiler makes of
+// it (Itanium C++ ABI, 5.1), for a static variable as well.
+std::vector<std::string> symbol_names(const std::string& name) {
+  constexpr std::string_view kScope = "::";
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  std::vector<std::string> names{name};
+  if (name.starts_with("_Z") || name.starts_with(kScope) || name.ends_with(kScope)) return names;
+  std::string scopes;
+  std::string_view rest = name;
+  for (std::size_t at = 0; (at = rest.find(kScope)) != std::string_view::npos;) {
+    const std::string_view scope = rest.substr(0, at);
+    const std::string_view part = scope == kAnonymous ? "_GLOBAL__N_1" : scope;
+    scopes += std::to_string(part.size()).append(part);
+    rest.remove_prefix(at + kScope.size());
+  }
+  const std::string own = std::to_string(rest.size()).append(rest);
+  if (!scopes.empty()) names.push_back("_ZN" + scopes + own + "E");
+  // L: a static variable, which only its source file knows.
+  names.push_back(scopes.empty() ? "_ZL" + own : "_ZN" + scopes + "L" + own + "E");
+  return names;
+}
+
 std::string_view compared_part(std::string_view name) { return name.substr(0, kMostCompared); }
 
 struct Candidate {
@@ -76,8 +99,13 @@ bool NamedVariable::is_publisher_name(std::string_view path) const { return is_m
 
 Status NamedVariable::find(const ElfImage& image, bool, FileInspection& file) const {
   if (!file.abi_name) return {};
-  auto symbols = find_symbols(image, spec_.symbol);
-  if (!symbols) return std::move(symbols).error();
+  Result<std::vector<ElfSymbol>> symbols = std::vector<ElfSymbol>{};
+  for (const std::string& name : symbol_names(spec_.symbol)) {
+    symbols = find_symbols(image, name);
+    if (!symbols) return std::move(symbols).error();
+    file.variable.name = name;
+    if (!symbols->empty()) break;
+  }
   if (symbols->empty()) return {};
   const ElfSymbol& first = symbols->front();
   (first.table == SymbolTable::kDynamic ? file.variable.dynamic : file.variable.symtab) = first;
@@ -134,7 +162,11 @@ Finding NamedVariable::missing(std::span<const ThreadLocalNames* const> there) c
   for (const ThreadLocalNames* file : there) {
     module_seen |= is_meant(spec_, file->path);
     for (const std::string& name : file->names) {
-      const bool contains = name.find(spec_.symbol) != std::string::npos;
+      // The last part of a name in C++ stands in the mangled one.
+      const std::size_t scope = spec_.symbol.rfind(':');
+      const bool contains =
+          name.find(spec_.symbol.substr(scope == std::string::npos ? 0 : scope + 1)) !=
+          std::string::npos;
       all.push_back({name == spec_.symbol, contains,
                      edit_distance(compared_part(spec_.symbol), compared_part(name)),
                      name + " in " + file->path});

@@ -1,9 +1,11 @@
 // Parsing. The key comes last and may hold anything; a module's name may hold "+" (libstdc++.so.6),
-// so it is split off before the offsets are looked for. No symbol has a colon in a symbol table.
+// so it is split off before the offsets are looked for. A colon that stands alone divides; two belong
+// to a name as C++ writes it.
 #include "labelscope/variable_spec.h"
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 
@@ -27,6 +29,24 @@ constexpr Type kTypes[] = {{"u8", LS_VARIABLE_UNSIGNED, 1},  {"u16", LS_VARIABLE
 
 Error malformed(std::string what) { return {ErrorCode::kMalformed, std::move(what)}; }
 
+// The last colon that stands alone.
+std::size_t last_divider(std::string_view text) {
+  for (std::size_t at = text.size(); at-- > 0;) {
+    if (text[at] != ':') continue;
+    if (at == 0 || text[at - 1] != ':') return at;
+    --at;
+  }
+  return std::string_view::npos;
+}
+
+bool is_number(std::string_view text) {
+  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  if (hexadecimal) text.remove_prefix(2);
+  return !text.empty() &&
+         text.find_first_not_of(hexadecimal ? "0123456789abcdefABCDEF" : "0123456789") ==
+             std::string_view::npos;
+}
+
 // Decimal, or hexadecimal behind 0x.
 template <class T>
 std::optional<T> number(std::string_view text) {
@@ -45,8 +65,13 @@ Status parse_type(std::string_view text, ls_variable& walk) {
     walk.kind = static_cast<std::uint8_t>(type.kind);
     walk.size = type.size;
     if (type.size != 0) return {};
-    const auto size = number<std::int32_t>(text.substr(type.name.size()));
-    if (!size || *size == 0 || *size > LS_VARIABLE_MAX_BYTES) {
+    const std::string_view digits = text.substr(type.name.size());
+    const auto size = number<std::int32_t>(digits);
+    if (is_number(digits) && (!size || *size > LS_VARIABLE_MAX_BYTES)) {
+      return malformed("the type " + std::string(text) + " is too large: at most " +
+                       std::to_string(LS_VARIABLE_MAX_BYTES) + " bytes are read");
+    }
+    if (!size || *size == 0) {
       return malformed("the type " + std::string(type.name) +
                        "N wants a number of bytes from 1 to " +
                        std::to_string(LS_VARIABLE_MAX_BYTES));
@@ -67,6 +92,10 @@ Status parse_way(std::string_view text, ls_variable& walk) {
     if (offset.starts_with('+')) offset.remove_prefix(1);
     if (arrow != 0) {
       const auto value = number<std::int32_t>(offset);
+      if (!value && is_number(offset)) {
+        return malformed("the offset " + std::string(offset) + " is too large: at most " +
+                         std::to_string(INT32_MAX));
+      }
       if (!value) {
         return malformed("\"" + std::string(text.substr(0, arrow)) +
                          "\" is no offset: +N or ->N with a number of bytes, like +8 or ->0x10");
@@ -100,7 +129,7 @@ Result<VariableSpec> parse_variable_spec(std::string_view text) {
     spec.key = text.substr(rest.size() + 1);
     if (spec.key.empty()) return malformed("the label key behind = is empty");
   }
-  const std::size_t last = rest.rfind(':');
+  const std::size_t last = last_divider(rest);
   // No type ends with it, but what a shell has left of "SYMBOL->+8:u64".
   if (rest.ends_with('-')) {
     return malformed(
@@ -116,7 +145,7 @@ Result<VariableSpec> parse_variable_spec(std::string_view text) {
   }
   const std::string_view type = rest.substr(last);
   rest = rest.substr(0, last);
-  if (const std::size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
+  if (const std::size_t colon = last_divider(rest); colon != std::string_view::npos) {
     spec.module = rest.substr(0, colon);
     if (spec.module.empty()) return malformed("the module in front of the first : is empty");
     rest.remove_prefix(colon + 1);
