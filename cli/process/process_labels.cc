@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -42,6 +43,26 @@ std::optional<std::string_view> find_variable(std::string_view environment, std:
     }
   }
   return std::nullopt;
+}
+
+// Whether a title, or zeros behind one, stand where the environment was.
+bool is_overwritten(std::string_view environment) {
+  if (environment.empty()) return false;
+  return environment.substr(0, environment.find('\0')).find('=') == std::string_view::npos;
+}
+
+// A server forks a worker, and that perhaps another one.
+constexpr std::size_t kMostAncestors = 16;
+
+// The processes of which this one was forked and that run its program, the first one in front.
+std::vector<std::unique_ptr<LiveProcess>> ancestors(const LiveProcess& process) {
+  std::vector<std::unique_ptr<LiveProcess>> found;
+  for (auto next = process.fork_parent(); next && found.size() < kMostAncestors;) {
+    found.push_back(std::move(next));
+    next = found.back()->fork_parent();
+  }
+  std::ranges::reverse(found);
+  return found;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -150,7 +171,9 @@ PairList parse_pair_list(std::string_view text) {
     const std::size_t equals = part.find('=');
     const std::string_view key = trimmed(part.substr(0, equals));
     if (equals == std::string_view::npos || key.empty()) {
-      ++list.malformed;
+      if (list.malformed.size() < LS_MAX_LABELS) {
+        list.malformed.emplace_back(part.substr(0, kMostKey));
+      }
       continue;
     }
     if (list.pairs.size() == LS_MAX_LABELS) {
@@ -173,11 +196,11 @@ void ProcessLabelReader::add(ProcessLabels& labels, std::string_view key, std::s
   }
   if (value.size() > kMostValue) {
     value.resize(kMostValue);
-    ++cut_;
+    if (!again_) ++cut_;
   }
   if (labels.size() >= LS_MAX_LABELS || key.size() > kMostKey ||
       bytes + key.size() + value.size() > LS_MAX_LABEL_BYTES) {
-    ++left_out_;
+    if (!again_) ++left_out_;
     return;
   }
   labels.push_back({std::string(key), std::move(value), source});
@@ -185,20 +208,30 @@ void ProcessLabelReader::add(ProcessLabels& labels, std::string_view key, std::s
 
 void ProcessLabelReader::miss(const char* option, const std::string& what,
                               const LiveProcess& process) {
+  if (again_) return;
   Missing& missing = missing_[std::string(option) + ": " + what];
   if (missing.count++ == 0) {
     missing.example = "process " + std::to_string(raw(process.pid())) + ", " + process.comm();
   }
 }
 
-void ProcessLabelReader::add_environment(const LiveProcess& process, ProcessLabels& labels,
+void ProcessLabelReader::add_environment(const Ancestry& ancestry, ProcessLabels& labels,
                                          ProcessLabels& list) {
   if (options_.variables.empty() && !options_.list) return;
-  const auto environment = read_proc_file(process.proc_path("environ"), kMostEnvironment);
+  const LiveProcess& process = *ancestry.back();
+  const char* option = options_.list ? kListOption : kVariableOption;
+  Result<std::string> environment = std::string();
+  bool overwritten = false;
+  for (const LiveProcess* each : ancestry) {
+    environment = read_proc_file(each->proc_path("environ"), kMostEnvironment);
+    overwritten = environment && is_overwritten(*environment);
+    if (environment && !overwritten) break;
+  }
   if (!environment) {
-    miss(options_.list ? kListOption : kVariableOption,
-         cannot_be_read("the environment", environment.error()), process);
-    return;
+    return miss(option, cannot_be_read("the environment", environment.error()), process);
+  }
+  if (overwritten) {
+    return miss(option, "the program has overwritten its environment (with its title)", process);
   }
   for (const auto& [name, key] : options_.variables) {
     if (const auto value = find_variable(*environment, name)) {
@@ -214,14 +247,17 @@ void ProcessLabelReader::add_environment(const LiveProcess& process, ProcessLabe
     return;
   }
   PairList read = parse_pair_list(*text);
-  malformed_ += read.malformed;
-  left_out_ += read.left_out;
+  for (std::string& part : read.malformed) {
+    if (malformed_.size() < LS_MAX_LABELS) malformed_.insert(std::move(part));
+  }
+  if (!again_) left_out_ += read.left_out;
   for (auto& [key, value] : read.pairs) {
     add(list, key, std::move(value), ProcessSource::kEnvironment);
   }
 }
 
-void ProcessLabelReader::add_facts(const LiveProcess& process, ProcessLabels& labels) {
+void ProcessLabelReader::add_facts(const Ancestry& ancestry, ProcessLabels& labels) {
+  const LiveProcess& process = *ancestry.back();
   std::optional<Result<std::string>> cgroup;
   for (const auto& [fact, key] : options_.facts) {
     std::string value;
@@ -233,7 +269,7 @@ void ProcessLabelReader::add_facts(const LiveProcess& process, ProcessLabels& la
       }
       value = value_in(parse_cgroup(**cgroup), fact);
     } else if (fact == ProcessFact::kCommand) {
-      value = process.command_line();
+      value = ancestry.front()->command_line();
     } else {
       const auto status = read_proc_file(process.proc_path("status"), kMostStatus);
       if (!status) {
@@ -273,12 +309,29 @@ std::string ProcessLabelReader::user_name(const std::string& uid) {
 ProcessLabels ProcessLabelReader::read(const LiveProcess& process) {
   ProcessLabels labels;
   if (!options_.any()) return labels;
-  ++processes_;
+  if (!again_) ++processes_;
+  const std::vector<std::unique_ptr<LiveProcess>> before = ancestors(process);
+  Ancestry ancestry;
+  for (const auto& each : before) ancestry.push_back(each.get());
+  ancestry.push_back(&process);
   ProcessLabels list;
-  add_environment(process, labels, list);
-  add_facts(process, labels);
+  add_environment(ancestry, labels, list);
+  add_facts(ancestry, labels);
   for (ProcessLabel& label : list) add(labels, label.key, std::move(label.value), label.source);
   return labels;
+}
+
+ProcessLabels ProcessLabelReader::read_again(const LiveProcess& process) {
+  again_ = true;
+  ProcessLabels labels = read(process);
+  again_ = false;
+  return labels;
+}
+
+bool ProcessLabelReader::may_change_after_fork() const {
+  return std::ranges::any_of(options_.facts, [](const ProcessLabelOptions::Fact& fact) {
+    return fact.fact != ProcessFact::kCommand;
+  });
 }
 
 std::vector<std::string> ProcessLabelReader::problems() const {
@@ -297,9 +350,11 @@ std::vector<std::string> ProcessLabelReader::problems() const {
                          " programs were over before labelscope could look at them: their samples "
                          "have no labels of the process");
   }
-  if (malformed_ != 0) {
-    say(std::to_string(malformed_) + " parts of " + kListVariable +
-        " are no key=value, and were left out");
+  if (!malformed_.empty()) {
+    std::string parts;
+    for (const std::string& part : malformed_)
+      parts += (parts.empty() ? "\"" : ", \"") + part + '"';
+    say(std::string(kListVariable) + ": no key=value, and left out: " + parts);
   }
   if (cut_ != 0) {
     say(std::to_string(cut_) + " labels of processes were cut after " + std::to_string(kMostValue) +

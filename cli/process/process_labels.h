@@ -6,10 +6,19 @@
 //   --process-label FACT      container, pod, unit, cgroup      [cgroup]
 //                             user, uid, command                [process]
 //
-// They are read once for each program that a process executes, and a forked child has its parent's
-// until it executes another one. The environment is the one that the program was started with:
-// variables that it sets later are in its own memory. Each sample of the process has these labels,
-// except for keys of which the thread has a label.
+// They are read once for each program that a process executes. The environment is the one that the
+// program was started with: what it sets later is in its own memory. Each sample of the process has
+// them, but for keys that the thread has a label of.
+//
+// A server forks workers, which run the same program: environment and command are those of its first
+// process, as long as that lives, whether labelscope has seen the fork or not. Many servers write a
+// title over both (setproctitle(3)), often in the workers alone:
+//
+//   postgres -D data      environment          <-- command and environment of all
+//     postgres: writer    (title)
+//     postgres: client    (title)
+//
+// User and cgroup are each process's own: a worker often changes its user when it begins.
 //
 // All of it is hostile: a process may make its environment as long as it likes and put any bytes
 // into it.
@@ -18,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,10 +85,10 @@ void add_process_labels(const ProcessLabels& own, std::uint8_t first, LabelSet& 
 
 // The pairs of LABELSCOPE_LABELS: "key=value,key=value", as OTEL_RESOURCE_ATTRIBUTES is written.
 // Spaces around keys and values do not count; %2C in a value is a comma, and so on for each byte.
-// `malformed` counts parts that are no pairs ("x", "=y"), which are left out.
+// `malformed`: parts that are none ("x", "=y"), which are left out; LS_MAX_LABELS at most.
 struct PairList {
-  std::vector<std::pair<std::string, std::string>> pairs;  // at most LS_MAX_LABELS
-  std::size_t malformed = 0;
+  std::vector<std::pair<std::string, std::string>> pairs;  // LS_MAX_LABELS at most
+  std::vector<std::string> malformed;
   std::size_t left_out = 0;
 };
 PairList parse_pair_list(std::string_view text);
@@ -92,8 +102,12 @@ class ProcessLabelReader {
   // If two have one key, the first counts: --env-label, then --process-label, in the order in which
   // they were given; then LABELSCOPE_LABELS.
   ProcessLabels read(const LiveProcess& process);
-  // Sentences such as "--env-label: SLURM_JOB_ID is not in the environment (in 2 of 5 processes,
-  // one is process 42, worker)".
+  // Whether a forked child may have others than its parent a moment later.
+  bool may_change_after_fork() const;
+  // What was read of it before, again: nothing is counted twice.
+  ProcessLabels read_again(const LiveProcess& process);
+  // "--env-label: SLURM_JOB_ID is not in the environment (in 2 of 5 processes, one is process
+  // 42, worker)"
   std::vector<std::string> problems() const;
   // Counts a program that has ended or executed another one before its labels could be read.
   void note_gone() {
@@ -103,8 +117,11 @@ class ProcessLabelReader {
  private:
   void add(ProcessLabels& labels, std::string_view key, std::string value, ProcessSource source);
   void miss(const char* option, const std::string& what, const LiveProcess& process);
-  void add_environment(const LiveProcess& process, ProcessLabels& labels, ProcessLabels& list);
-  void add_facts(const LiveProcess& process, ProcessLabels& labels);
+  // `first`: of the program, the process itself or one that it was forked from; the processes in
+  // between follow.
+  using Ancestry = std::vector<const LiveProcess*>;
+  void add_environment(const Ancestry& ancestry, ProcessLabels& labels, ProcessLabels& list);
+  void add_facts(const Ancestry& ancestry, ProcessLabels& labels);
   std::string user_name(const std::string& uid);
 
   ProcessLabelOptions options_;
@@ -113,8 +130,9 @@ class ProcessLabelReader {
     std::size_t count = 0;
     std::string example;  // the first process
   };
-  std::map<std::string, Missing> missing_;  // by option and label
-  std::size_t malformed_ = 0;
+  std::map<std::string, Missing> missing_;  // by option and what it is
+  std::set<std::string> malformed_;
+  bool again_ = false;
   std::size_t gone_ = 0;
   std::size_t cut_ = 0;
   std::size_t left_out_ = 0;

@@ -133,7 +133,13 @@ Status TrackedProcess::refresh(ProcessLabelReader& labels) {
   if (!status) return status;
   std::string name = (*process)->comm();
   if (!name.empty()) comm_ = std::move(name);
-  if (!own_labels_) adopt(labels.read(**process));
+  if (!own_labels_) {
+    adopt(labels.read(**process));
+  } else if (renews_own_labels_) {
+    ProcessLabels now = labels.read_again(**process);
+    if (now != *own_labels_) adopt(std::move(now));
+    renews_own_labels_ = next_plan_.has_value();
+  }
   auto plan = planner_.plan(**process);
   if (!plan) return std::move(plan).error();
   adopt(*std::move(plan));

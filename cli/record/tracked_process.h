@@ -94,6 +94,13 @@ class TrackedProcess final : public ProcessContext {
     own_labels_.reset();
   }
 
+  // Reads them again with each plan of the next half second: a worker that was forked just now is
+  // about to become another user.
+  void renew_own_labels() {
+    renews_own_labels_ = true;
+    plan_soon();
+  }
+
   // What the process has published of itself (process_facts.h); null: nothing.
   const ProcessFacts* facts() const { return plan_.facts.get(); }
   // Looks whether that has changed, if it is time to.
@@ -135,6 +142,7 @@ class TrackedProcess final : public ProcessContext {
   // By the publisher's place in the plan; behind these, by ProcessSource.
   std::array<std::uint8_t, LS_MAX_PUBLISHERS + kProcessSources> publisher_of_recipe_{};
   std::optional<ProcessLabels> own_labels_;  // none: not read yet, of the program that it runs now
+  bool renews_own_labels_ = false;
   std::uint64_t publisher_epoch_ = 0;
   std::uint64_t own_epoch_ = 0;
   std::optional<Clock::time_point> next_plan_;

@@ -48,7 +48,9 @@ class LiveProcess final : public Target {
   Result<FileTimes> file_times(const Mapping& mapping) const override;
   const MemorySource& memory() const override { return *memory_; }
   std::optional<Address> program_headers_address() const override;
-  std::unique_ptr<Target> forked_from() const override;
+  std::unique_ptr<Target> forked_from() const override { return fork_parent(); }
+  // The same, as what it is.
+  std::unique_ptr<LiveProcess> fork_parent() const;
   // The number that one of its threads has for itself (gettid): another one if the process is in a
   // pid namespace of its own, as in a container. 0: not known.
   Tid number_inside(Tid tid) const;

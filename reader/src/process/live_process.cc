@@ -276,7 +276,7 @@ std::optional<Address> LiveProcess::program_headers_address() const {
 
 std::optional<Address> LiveProcess::entry_point() const { return auxiliary_value(AT_ENTRY); }
 
-std::unique_ptr<Target> LiveProcess::forked_from() const {
+std::unique_ptr<LiveProcess> LiveProcess::fork_parent() const {
   auto status = read_proc("status");
   if (!status) return nullptr;
   const std::string_view number = status_field(*status, "PPid");

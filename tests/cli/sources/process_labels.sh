@@ -22,7 +22,7 @@ expect_shown "^  of the process: user=$user@\\[process\\]\$"
 expect_shown "^Thread +$plain .*tenant=acme"
 grep -q $'\e' "$work/stdout" && fail "an escape sequence reached the terminal"
 expect_said "warning: --env-label: TEST_NONE is not in the environment \\(process $target, $(cat "/proc/$target/comm")\\)"
-expect_said '1 parts of LABELSCOPE_LABELS are no key=value'
+expect_said 'LABELSCOPE_LABELS: no key=value, and left out: "odd"$'
 run dump -p "$target" "${wanted[@]}" --json
 expect_status "$exit_ok" "dump --json"
 jq -e --arg user "$user" --arg command "$CONTEXTS" '.process_labels == [
@@ -118,6 +118,61 @@ assert jobs[target] == sorted(jobs[target]), "mixed up"
 PYTHON
 }
 if (need_sampling >/dev/null); then follow bpf; else follow ptrace; fi
+
+# --- a server whose workers write their titles over the environment: those that are there and those that come agree
+worker_of() { sed -n 's/^{"pid":\([0-9]*\)}$/\1/p' "$work/truth" | sed -n "$1p"; }
+has_workers() { (($(grep -c '^ready$' "$work/truth") >= $1)); }
+fork_workers() {
+  local backend=$1
+  TEST_JOB=job-3 LABELSCOPE_LABELS='odd,odd,=x' start_target "$TITLED" argument
+  first=$(worker_of 1)
+  is_titled() { [[ $(tr -d '\0' <"/proc/$first/environ" | head -c 9) != TEST_JOB= ]] && grep -q worker "/proc/$first/cmdline"; }
+  wait_until "the first worker has its title" is_titled
+  run dump -p "$first" --env-label TEST_JOB --process-label command=cmd
+  expect_status "$exit_ok" "dump of a worker"
+  expect_shown '^  of the process: TEST_JOB=job-3@\[environment\]$'
+  expect_shown "^  of the process: cmd=\"?$TITLED argument\"?@\[process\]\$"
+  start record --backend "$backend" -F 199 -p "$target" --env-label TEST_JOB --env-labels \
+    --process-label command=cmd,uid -o "$work/workers.jsonl" --overwrite
+  wait_until "labelscope records" grep -q Recording "$work/stderr"
+  echo >&8
+  wait_until "there is a second worker" has_workers 2
+  second=$(worker_of 2)
+  for each in "$first" "$second"; do
+    wait_until "worker $each computes" has_run_until "$each" $(($(cpu_ticks "$each") + 150))
+  done
+  kill -INT "$recorder"
+  finish
+  expect_status "$exit_ok" "recording forking workers by $backend"
+  expect_said 'LABELSCOPE_LABELS: no key=value, and left out: "=x", "odd"$'
+  (($(grep -c 'no key=value' "$work/stderr") == 1)) || fail "it is said more than once"
+  python3 - "$work/workers.jsonl" "$first" "$second" "$TITLED argument" "$(id -u)" <<'PYTHON' || fail "workers, by $backend"
+import json, sys
+first, second = map(int, sys.argv[2:4])
+lines = [json.loads(line) for line in open(sys.argv[1])]
+of = {kind: [line for line in lines if line["type"] == kind] for kind in ("thread", "labels", "sample")}
+sets = {line["id"]: {l["key"]: l["value"] for l in line["labels"]} for line in of["labels"]}
+pids = {line["id"]: line["pid"] for line in of["thread"]}
+seen = {first: {}, second: {}}
+for sample in of["sample"]:
+    if pids[sample["thread"]] not in seen: continue
+    labels = sets[sample["labels"]]
+    assert (labels["TEST_JOB"], labels["cmd"]) == ("job-3", sys.argv[4]), labels
+    counts = seen[pids[sample["thread"]]]
+    counts[labels["uid"]] = counts.get(labels["uid"], 0) + sample["count"]
+own = "65534" if sys.argv[5] == "0" else sys.argv[5]
+assert set(seen[first]) == {own}, seen
+# Until labelscope has looked again it has its parent's.
+assert seen[second][own] * 2 > sum(seen[second].values()), seen
+PYTHON
+  stop_target
+}
+if (need_sampling >/dev/null); then fork_workers bpf; else fork_workers ptrace; fi
+# Where the server has one, too, nobody has the environment any more.
+TEST_JOB=job-4 start_target "$TITLED" all
+run dump -p "$target" --env-label TEST_JOB
+expect_said 'env-label: the program has overwritten its environment \(with its title\) \(process [0-9]+, titled\)'
+stop_target
 
 # --- words that mean nothing
 run record -p 1 --process-label node
