@@ -17,6 +17,8 @@ struct Registers {
   Machine machine{};
   std::array<std::uint64_t, kMost> dwarf{};
   Address pc = 0;
+
+  Address stack_pointer() const { return dwarf[machine == Machine::kX86_64 ? 7 : 31]; }
 };
 
 }  // namespace labelscope

@@ -1,4 +1,4 @@
-// The data rules (LS040 to LS048) on one label set, as it is in memory now: ABI v1, "Interpretation
+// The data rules (LS040 to LS049, LS051) on one label set, as it is in memory now: ABI v1, "Interpretation
 // of data". This check takes every word of the ABI literally; the walk (label_walk.h) is forgiving.
 //
 // The memory is hostile: the check reads at most kMaxCheckedElements elements and kMaxCheckedBytes
@@ -10,6 +10,11 @@
 //     than LS_MAX_SLOTS elements, LS_MAX_LABELS elements with a key, or LS_MAX_LABEL_BYTES bytes of
 //     keys and values (outcome.h). Other readers keep less, the smallest known 10 elements with 25
 //     bytes of a key and 53 of a value. ABI v1 names no number, so that is advice and no finding.
+//   - A set on the thread's own stack, in a frame that it has left, is memory that was freed (LS040):
+//     the next call overwrites it. On the stack in use a set is right.
+//   - A key or value that ends with a zero byte is legal, as any bytes are, and hardly meant: LS049.
+//   - ABI v1 gives `capacity` no meaning for readers. A writer for whom it is less than `count` does
+//     not know its own set: LS051.
 //   - A string of length 0 may lie anywhere in the address space, mapped or not.
 //   - In an element without a key nothing else counts: its value may be null.
 //   - An element with a null value still takes its key: a later element with this key is a
@@ -58,6 +63,7 @@ struct SetCheck {
 
 // `variable`: address of custom_labels_current_set in one thread, which must be stopped. A null
 // pointer, a count of 0 and a set without a valid label all give the same label set: kNone.
-SetCheck check_label_set(const MemorySource& memory, Address variable);
+// `stack_pointer`: of that thread; 0: not known.
+SetCheck check_label_set(const MemorySource& memory, Address variable, Address stack_pointer = 0);
 
 }  // namespace labelscope

@@ -17,7 +17,7 @@
 //   BPF sends      |  keys and values  the 64 bytes     the record     keys and values  value, type
 //   names of keys  |  in memory        fixed            process facts  in memory        the user's
 //   torn states    |  none             told as such     none           none             not told
-//   rules          |  LS001 to LS050   LS101 to LS150   LS201 to 250   none             none
+//   rules          |  LS001 to LS051   LS101 to LS150   LS201 to 250   none             none
 //
 // elastic_context is as otel_context, without attributes. node_context is as otel_context, but 32
 // bytes from which a walk through objects of JavaScript leads to the record; how, the process facts

@@ -18,7 +18,11 @@ foreach(writer
     LS046-key_null
     LS046-only_key_null
     LS047-set_packed
-    LS048-labels_too_many)
+    LS040-set_left_behind
+    LS042-key_exchanged
+    LS048-labels_too_many
+    LS049-value_with_nul
+    LS051-capacity_small)
   string(SUBSTRING ${writer} 6 -1 name)
   violator(live/${writer} program ${gcc} ${live_program} ${live_source}/${name}.c)
 endforeach()

@@ -59,7 +59,8 @@ class LabelMemory {
   // Makes these labels the current set. `count` is a false count of them.
   void publish(const std::vector<RawLabel>& labels, std::optional<std::uint64_t> count = {}) {
     memory.put(kVariable, kSet);
-    memory.put(kSet, RawSet{kStorage, count.value_or(labels.size()), 0});
+    const std::uint64_t claimed = count.value_or(labels.size());
+    memory.put(kSet, RawSet{kStorage, claimed, claimed});
     memory.map(kStorage, 1);
     for (std::size_t i = 0; i < labels.size(); ++i) {
       memory.put(kStorage + i * sizeof(RawLabel), labels[i]);

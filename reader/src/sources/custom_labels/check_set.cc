@@ -28,7 +28,8 @@ std::string counted(std::uint64_t count, const std::string& noun) {
 
 class SetChecker {
  public:
-  explicit SetChecker(const MemorySource& memory) : memory_(memory) {}
+  SetChecker(const MemorySource& memory, Address stack_pointer)
+      : memory_(memory), stack_pointer_(stack_pointer) {}
 
   SetCheck check(Address variable);
 
@@ -43,6 +44,7 @@ class SetChecker {
   Reading read(Address address, std::span<std::byte> out);
   // Tries to read the first and the last byte of a range.
   Reading probe(Address address, std::uint64_t size);
+  void check_frame(Address set);
   void check_storage(const RemoteSet& head);
   std::optional<std::vector<RemoteLabel>> read_storage(Address storage, std::uint64_t count);
   void explain_storage(Address storage, std::uint64_t count);
@@ -61,7 +63,10 @@ class SetChecker {
   std::string position() const;
   SetCheck finish(CheckedSet::State state, LabelSet labels = {});
 
+  void check_end(const std::string& what, const std::optional<std::string>& bytes);
+
   const MemorySource& memory_;
+  Address stack_pointer_;
   SetCheck result_;
   bool readable_ = true;  // a reader could read all of the set so far
   bool gone_ = false;
@@ -146,6 +151,13 @@ SetCheck SetChecker::check(Address variable) {
   if (head.count == 0) return finish(CheckedSet::State::kNone);
 
   count_ = head.count;
+  check_frame(address);
+  if (head.capacity < head.count) {
+    report(abi_v1::kCapacityHoldsCount,
+           "its capacity is " + std::to_string(head.capacity) + " and its count " +
+               std::to_string(head.count),
+           "set the capacity to the number of places in its array");
+  }
   check_storage(head);
   if (!readable_ || gone_) return finish(CheckedSet::State::kUnreadable);
   check_limits(head.count);
@@ -155,6 +167,27 @@ SetCheck SetChecker::check(Address variable) {
   }
   if (labels.empty()) return finish(CheckedSet::State::kNone);
   return finish(CheckedSet::State::kSet, std::move(labels));
+}
+
+// The stack grows downwards: what lies below its pointer is of functions that have returned. A leaf
+// uses 128 bytes there (the red zone of x86-64). Other memory begins behind a page that nobody can
+// read.
+void SetChecker::check_frame(Address set) {
+  constexpr Address kRedZone = 128;
+  constexpr Address kMostBelow = Address{1} << 16;
+  constexpr Address kPage = 4096;
+  if (stack_pointer_ < kMostBelow || set + sizeof(RemoteSet) > stack_pointer_ - kRedZone ||
+      set < stack_pointer_ - kMostBelow) {
+    return;
+  }
+  for (Address at = set; at < stack_pointer_; at += kPage) {
+    if (probe(at, 1) != Reading::kDone) return;
+  }
+  report(abi_v1::kSetReadable,
+         "the set lies on the thread's stack, " + std::to_string(stack_pointer_ - set) +
+             " bytes below the stack pointer: in a function that has returned",
+         "keep the set as long as the pointer leads to it, or set the pointer to null before the "
+         "function returns");
 }
 
 void SetChecker::check_alignment(Address address, const char* what) {
@@ -234,7 +267,20 @@ std::string SetChecker::position() const {
 
 void SetChecker::report_string(RuleId rule, const std::string& what, const RemoteString& string) {
   const bool possible = fits_address_space(memory_.untagged(string.address), string.length);
-  report_unreadable(rule, possible ? FindingCode::kBadPointer : FindingCode::kMalformedSet,
+  // A length that is an address of this process, and a pointer that is a length.
+  constexpr Address kNoAddress = 65536;
+  const bool exchanged =
+      string.address < kNoAddress && probe(memory_.untagged(string.length), 1) == Reading::kDone;
+  const auto code = possible ? FindingCode::kBadPointer : FindingCode::kMalformedSet;
+  if (gone_) return;
+  if (exchanged) {
+    return report_unreadable(rule, code,
+                             what + " has " + hex(string.length) + " as its length and " +
+                                 std::to_string(string.address) +
+                                 " as its pointer: they are the wrong way round",
+                             "the length comes first, then the pointer");
+  }
+  report_unreadable(rule, code,
                     what + " is " + counted(string.length, "byte") + " at " + hex(string.address) +
                         ", which cannot be read",
                     "set its pointer and length before the element counts, and keep its bytes as "
@@ -268,6 +314,8 @@ void SetChecker::check_element(const RemoteLabel& element) {
                     element.value);
     }
   }
+  check_end("the key of " + position(), key.bytes);
+  check_end("the value" + shown + " (" + position() + ")", value.bytes);
   if (!key.bytes) return;
   const bool is_new = labels_.try_emplace(*key.bytes, std::move(value.bytes)).second;
   if (is_new) return;
@@ -275,6 +323,12 @@ void SetChecker::check_element(const RemoteLabel& element) {
          "key \"" + key.bytes->substr(0, kShownKeyBytes) + "\" is there again (" + position() +
              "), and the first one counts",
          "replace the label that has the key");
+}
+
+void SetChecker::check_end(const std::string& what, const std::optional<std::string>& bytes) {
+  if (!bytes || bytes->size() < 2 || bytes->back() != '\0') return;
+  report(abi_v1::kTextWithNul, what + " ends with a zero byte",
+         "leave the NUL of a C string out of its length");
 }
 
 SetChecker::Text SetChecker::read_text(const RemoteString& string) {
@@ -316,8 +370,8 @@ void SetChecker::check_limits(std::uint64_t count) {
 
 }  // namespace
 
-SetCheck check_label_set(const MemorySource& memory, Address variable) {
-  return SetChecker(memory).check(variable);
+SetCheck check_label_set(const MemorySource& memory, Address variable, Address stack_pointer) {
+  return SetChecker(memory, stack_pointer).check(variable);
 }
 
 }  // namespace labelscope

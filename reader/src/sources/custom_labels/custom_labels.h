@@ -5,6 +5,11 @@
 
 namespace labelscope {
 
+// 0: not known.
+inline Address stack_pointer_of(const ThreadState* thread) {
+  return thread == nullptr || thread->registers == nullptr ? 0 : thread->registers->stack_pointer();
+}
+
 class CustomLabels final : public LabelSource {
  public:
   CustomLabels();
@@ -16,7 +21,7 @@ class CustomLabels final : public LabelSource {
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
   SetCheck check(const ThreadView& thread) const override {
-    return check_label_set(thread.memory, thread.variable);
+    return check_label_set(thread.memory, thread.variable, stack_pointer_of(thread.thread));
   }
   std::vector<Address> telling_words(const MemorySource& memory, Address variable) const override;
 };

@@ -343,6 +343,14 @@ constexpr Rule kRules[] = {
           "keep less, the smallest known 10 labels with 25 bytes of a key and 53 of a value.",
       .fix = "Keep to 64 labels in at most 128 elements, with 4096 bytes of keys and values "
              "together; put the most telling labels first."}},
+    {{kTextWithNul, "LS049", "text-without-nul", kData, kNote, kLive, kThread},
+     {.title = "a key or value does not end with a zero byte",
+      .requirement = "key.buf and value.buf point to len bytes: there is no terminator.",
+      .reason =
+          "Any bytes are legal. But one zero byte more makes another value: acme and acme with a "
+          "NUL are two rows of a table, and no filter for the one finds the other.",
+      .fix = "Take strlen(text) for len, not sizeof of an array or strlen(text) + 1.",
+      .fix_rust = "str::len() or CStr::to_bytes(), not to_bytes_with_nul()."}},
     {{kTornUpdate, "LS050", "torn-update", kDescription, kError, kStep, kThread},
      {.title = "at every instruction a reader sees the old set or the new one",
       .requirement =
@@ -357,6 +365,15 @@ constexpr Rule kRules[] = {
       .fix_clang = kFences,
       .fix_rust = "std::sync::atomic::compiler_fence(Ordering::SeqCst) between the stores, or an "
                   "AtomicPtr for the pointer."}},
+    {{kCapacityHoldsCount, "LS051", "capacity-holds-count", kData, kNote, kLive, kThread},
+     {.title = "capacity is not less than count",
+      .requirement = "The ABI gives capacity no meaning for readers.",
+      .reason =
+          "Readers do not look at it. But a writer whose array has fewer places than labels does "
+          "not know its own set, and will write past the end of the array, or has exchanged two "
+          "fields.",
+      .fix =
+          "Set capacity to the number of places in the array, or to count where nothing grows."}},
 };
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST_CASE("check_set: LS041, a count beyond the end of the storage's memory") {
   const std::size_t fit = kPage / sizeof(RawLabel);
   made.publish({made.label("a", "1")}, fit);
   CHECK(check(made).set.state == State::kSet);  // all of the page is there
-  made.memory.put(LabelMemory::kSet, RawSet{LabelMemory::kStorage, fit + 1, 0});
+  made.memory.put(LabelMemory::kSet, RawSet{LabelMemory::kStorage, fit + 1, fit + 1});
   const SetCheck seen = check(made);
   CHECK(broken(seen) == only(abi_v1::kStorageReadable));
   CHECK(seen.diagnostics.front().text.find(std::to_string(fit) + " elements") != std::string::npos);
@@ -185,6 +185,57 @@ TEST_CASE("check_set: LS046, an element without a key, whatever else is in it") 
   REQUIRE(broken(seen) == only(abi_v1::kKeyNotNull));
   CHECK(seen.diagnostics.front().count == 2);
   CHECK(pairs_of(seen.set.labels) == Pairs{{"a", "1"}});
+}
+
+TEST_CASE("check_set: LS040, a set in a function that has returned") {
+  LabelMemory made;
+  made.publish({{"a", "1"}});
+  const auto at = [&](Address stack_pointer) {
+    return broken(check_label_set(made.memory, LabelMemory::kVariable, stack_pointer));
+  };
+  made.memory.map(LabelMemory::kSet, 2 * kPage);
+  CHECK(at(LabelMemory::kSet + 0x400) == only(abi_v1::kSetReadable));
+  CHECK(at(LabelMemory::kSet + kPage) == only(abi_v1::kSetReadable));
+  // In the red zone of a leaf, in the stack that is used, in other memory behind a hole, far away.
+  for (const Address stack_pointer :
+       {LabelMemory::kSet + 128, LabelMemory::kSet - 0x400, LabelMemory::kSet + 8 * kPage,
+        LabelMemory::kSet + 0x100000, Address{0}, Address{8}}) {
+    CHECK(at(stack_pointer).empty());
+  }
+  CHECK(check(made).set.state == State::kSet);
+}
+
+TEST_CASE("check_set: LS042, a key whose pointer and length are the wrong way round") {
+  LabelMemory made;
+  RawLabel label = made.label("tenant", "42");
+  std::swap(label.key.length, label.key.address);
+  made.publish({label});
+  const SetCheck seen = check(made);
+  CHECK(broken(seen) == only(abi_v1::kKeyReadable));
+  CHECK(seen.diagnostics.front().text.find("the wrong way round") != std::string::npos);
+}
+
+TEST_CASE("check_set: LS049, texts with the NUL of a C string in them") {
+  LabelMemory made;
+  made.publish(
+      {made.label("tenant", std::string("42\0", 3)), made.label(std::string("a\0", 2), "")});
+  const SetCheck seen = check(made);
+  REQUIRE(broken(seen) == only(abi_v1::kTextWithNul));
+  CHECK(seen.diagnostics.front().count == 2);
+  CHECK(seen.set.state == State::kSet);
+  // Bytes that are a number may end so, but one zero byte is all that many a flag is.
+  LabelMemory zero;
+  zero.publish({zero.label("flag", std::string("\0", 1)), zero.label("b", std::string("a\0b", 3))});
+  CHECK(broken(check(zero)).empty());
+}
+
+TEST_CASE("check_set: LS051, fewer places than labels") {
+  LabelMemory made;
+  made.publish({{"a", "1"}, {"b", "2"}});
+  made.memory.put(LabelMemory::kSet, RawSet{LabelMemory::kStorage, 2, 1});
+  const SetCheck seen = check(made);
+  CHECK(broken(seen) == only(abi_v1::kCapacityHoldsCount));
+  CHECK(seen.set.state == State::kSet);
 }
 
 TEST_CASE("check_set: LS047, a set or a storage at an odd address") {
