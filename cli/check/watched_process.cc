@@ -46,7 +46,13 @@ bool same_facts(const ProcessPlan& a, const ProcessPlan& b) {
                             &Finding::rule);
 }
 
-// The thread, or its program, has just started and cannot have labels yet.
+// Under which name a finding is kept: that of the thread, or none where the process as a whole has
+// made the mistake.
+std::string finder_of(RuleId rule, const SetSample& sample) {
+  return rule_of(rule).about == RuleSubject::kProcess ? std::string() : sample.thread;
+}
+
+// A thread, or a program, that is not yet so far that it could have labels.
 bool is_starting(ls_outcome outcome) {
   return outcome == LS_UNREADABLE_NOT_RELOCATED || outcome == LS_UNREADABLE_NO_THREAD_POINTER;
 }
@@ -57,7 +63,8 @@ bool DataFindings::is_new(const std::string& comm, const SetSample& sample) cons
   const auto known = processes_.find(comm);
   for (const Diagnostic& diagnostic : sample.check.diagnostics) {
     if (known == processes_.end()) return true;
-    if (known->second.diagnostics.count({diagnostic.rule, sample.thread}) == 0) return true;
+    if (known->second.diagnostics.count({diagnostic.rule, finder_of(diagnostic.rule, sample)}) == 0)
+      return true;
   }
   return false;
 }
@@ -71,7 +78,8 @@ void DataFindings::add(Pid pid, const std::string& comm, SetSample&& sample) {
   if (entry.first == Pid{}) entry.first = pid;
   entry.sources.insert(sample.source);
   for (Diagnostic& diagnostic : sample.check.diagnostics) {
-    const auto known = entry.diagnostics.find({diagnostic.rule, sample.thread});
+    const std::string finder = finder_of(diagnostic.rule, sample);
+    const auto known = entry.diagnostics.find({diagnostic.rule, finder});
     if (known != entry.diagnostics.end()) {
       ++known->second.count;
       continue;
@@ -82,8 +90,10 @@ void DataFindings::add(Pid pid, const std::string& comm, SetSample&& sample) {
     }
     if (entry.publisher.empty()) entry.publisher = sample.publisher;
     diagnostic.count = 1;
-    diagnostic.subject = "thread " + std::to_string(raw(sample.tid)) + " (" + sample.thread + ")";
-    entry.diagnostics.emplace(std::pair(diagnostic.rule, sample.thread), std::move(diagnostic));
+    if (!finder.empty()) {
+      diagnostic.subject = "thread " + std::to_string(raw(sample.tid)) + " (" + sample.thread + ")";
+    }
+    entry.diagnostics.emplace(std::pair(diagnostic.rule, finder), std::move(diagnostic));
   }
 }
 

@@ -46,7 +46,7 @@ const Rule* find_rule(std::string_view code_or_name) {
 std::vector<RuleId> rules_of_threads(unsigned source, CheckDepth depth) {
   std::vector<RuleId> rules;
   for (const Rule& rule : all_rules()) {
-    const bool asked = rule.about == RuleSubject::kThread && rule.depth <= depth;
+    const bool asked = rule.about != RuleSubject::kFile && rule.depth <= depth;
     if (asked && source_of(rule.id) == source) rules.push_back(rule.id);
   }
   return rules;

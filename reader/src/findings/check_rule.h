@@ -22,8 +22,9 @@ std::string_view severity_name(Severity severity);  // "note", "warning", "error
 enum class CheckDepth { kStatic, kLive, kStep };
 std::string_view depth_name(CheckDepth depth);  // "static", "live", "step"
 
-// What a rule speaks of: a file, or what one thread publishes.
-enum class RuleSubject { kFile, kThread };
+// What a rule speaks of: a file, what one thread publishes, or what its process publishes once for
+// all threads. The last two are seen together; a mistake of the process is told once.
+enum class RuleSubject { kFile, kThread, kProcess };
 
 struct RuleHead {
   RuleId id{};

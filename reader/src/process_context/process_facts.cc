@@ -23,6 +23,7 @@
 #include <span>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/text.h"
 #include "process_context/context_message.h"
@@ -41,6 +42,8 @@ constexpr std::uint32_t kLargestPayload = 1 << 20;
 constexpr int kTries = 5;
 // A writer that was interrupted between its stores needs a processor to go on.
 constexpr std::chrono::microseconds kPause{500};
+// More would cost time: one that is never published is looked at again and again.
+constexpr std::size_t kMostContexts = 8;
 // Beyond this, memory without a name is not looked at: one read each.
 constexpr std::size_t kMostUnnamed = 1024;
 // A server forks workers; these seldom fork again.
@@ -150,13 +153,31 @@ std::shared_ptr<const ProcessFacts> read_at(const MemorySource& memory, Address 
   return facts;
 }
 
+// A process has one context. Where a library has made another one, or has left one behind that it
+// never published, that which can be read and was published last counts.
+bool counts_more(const ProcessFacts& facts, const ProcessFacts& other) {
+  const auto rank = [](const ProcessFacts& each) {
+    const bool refused = std::ranges::any_of(each.findings, [](const Finding& finding) {
+      return finding.rule == otel::kContextHeader || finding.rule == otel::kContextVersion ||
+             finding.rule == otel::kContextPayload;
+    });
+    return std::pair(!refused && each.published_ns != 0, each.published_ns);
+  };
+  return rank(facts) > rank(other);
+}
+
 std::shared_ptr<const ProcessFacts> read_own(const Target& target,
                                              const std::vector<Mapping>& mappings, bool wanted) {
   const MemorySource& memory = target.memory();
+  std::shared_ptr<const ProcessFacts> best;
+  std::size_t contexts = 0;
   for (const Mapping& mapping : mappings) {
-    if (has_context_name(mapping)) return read_at(memory, mapping.start, /*named=*/true);
+    if (!has_context_name(mapping)) continue;
+    if (++contexts > kMostContexts) break;
+    auto facts = read_at(memory, mapping.start, /*named=*/true);
+    if (best == nullptr || counts_more(*facts, *best)) best = std::move(facts);
   }
-  if (!wanted) return nullptr;
+  if (best || !wanted) return best;
   std::size_t looked_at = 0;
   for (const Mapping& mapping : mappings) {
     if (!mapping.path.empty() || !mapping.readable || mapping.executable) continue;

@@ -2,8 +2,8 @@
 // (record.h), which takes what it can, this takes every word of OTEP 4947 literally.
 //
 // Of a record whose mark is 0 nothing is judged but where it lies: it is no record, or one that is
-// just written. What is wrong with the process context, each of its threads' records suffers from: so it is said of
-// the thread, and once for all threads of a name.
+// just written. What is wrong with the process context, each of its threads' records suffers from: so it is found
+// with each of them; who collects findings tells it once (RuleSubject::kProcess).
 #include <algorithm>
 #include <map>
 #include <string>

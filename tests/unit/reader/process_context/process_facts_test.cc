@@ -104,6 +104,28 @@ TEST_CASE("process_facts: a context is found by each of its names, and without a
   CHECK(facts_of(other, /*wanted=*/true) == nullptr);
 }
 
+TEST_CASE("process_facts: of two contexts that which was published last counts, and can be read") {
+  constexpr Address kOther = 0x7200'0000;
+  const std::string other = own(schema()) + own(key_map({"other"}));
+  ContextProcess process(context());
+  process.bytes().map(kOther, 32);
+  process.bytes().put_text(kOther + 0x100, other);
+  std::vector<Mapping> both = *process.mappings();
+  both.push_back(both.front());
+  both.back().start = kOther;
+  both.back().end = kOther + 4096;
+  const auto keys_with = [&](std::uint64_t published_ns, std::uint32_t size) {
+    process.bytes().put_text(kOther, header(size, kOther + 0x100, published_ns));
+    return read_process_facts(process, both, false)->keys;
+  };
+  using Keys = std::vector<std::string>;
+  const auto size = static_cast<std::uint32_t>(other.size());
+  CHECK(keys_with(8, size) == Keys{"other"});
+  CHECK(keys_with(6, size) == Keys{"route", "user"});
+  CHECK(keys_with(0, size) == Keys{"route", "user"});      // never published
+  CHECK(keys_with(8, size - 1) == Keys{"route", "user"});  // no message
+}
+
 TEST_CASE(
     "process_facts: the key map may stand in the resource, and the last of equal keys counts") {
   const auto keys_of = [](const std::string& payload) {
