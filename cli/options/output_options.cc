@@ -53,7 +53,8 @@ void OutputOptions::declare(OptionList& list, const std::string& otherwise) {
              parse_keys);
   list.words("--summary", "KEY[,KEY]",
              "Print shares of time by value of these labels (repeatable); there are always " +
-                 in_words(own_keys(), " and "),
+                 in_words(keys_of_every_sample(), " and ") + ", and with stacks " +
+                 std::string(kFunctionKey),
              summary, parse_keys);
   list.flag("--json", "With --summary: a line of JSON for each label", json);
 }

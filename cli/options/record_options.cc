@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cli/format/common/row_labels.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {
@@ -135,7 +136,13 @@ void RecordOptions::check(const OptionList& list, const CommandTail& tail) {
   check_targets(*this);
   OutputOptions::check();
   choose_backend(list, *this);
-  if (call_graph == LS_CALL_GRAPH_NONE) kernel_stacks = false;
+  if (call_graph == LS_CALL_GRAPH_NONE) {
+    kernel_stacks = false;
+    const std::string function(kFunctionKey);
+    if (std::find(summary.begin(), summary.end(), function) != summary.end()) {
+      refuse("--summary", function, "--call-graph none takes no stacks, which tell the function");
+    }
+  }
   messages.check(list);
 }
 

@@ -111,7 +111,7 @@ void RecordReport::explain_missing_labels() const {
   const bool has_labels = std::ranges::any_of(
       profile().label_sets, [](const LabelSet& labels) { return !labels.empty(); });
   if (has_labels || !options_.summary.empty()) return;
-  log::info("  What works all the same: --summary " + in_words(own_keys(), " or ") +
+  log::info("  What works all the same: --summary " + in_words(own_keys(&profile()), " or ") +
             "; and --process-label, --env-label or --tls take labels from elsewhere");
 }
 

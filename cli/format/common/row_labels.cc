@@ -59,10 +59,14 @@ RowLabels::RowLabels(const Profile& profile) : profile_(profile) {
   }
 }
 
+std::vector<std::string> keys_of_every_sample() {
+  return {std::string(kThreadNameKey), std::string(kThreadIdKey), std::string(kCommKey),
+          std::string(kPidKey)};
+}
+
 std::vector<std::string> own_keys(const Profile* profile) {
-  std::vector<std::string> keys{std::string(kThreadNameKey), std::string(kThreadIdKey),
-                                std::string(kCommKey), std::string(kPidKey),
-                                std::string(kFunctionKey)};
+  std::vector<std::string> keys = keys_of_every_sample();
+  if (profile == nullptr || profile->call_graph != "none") keys.emplace_back(kFunctionKey);
   if (profile != nullptr && profile->has_kinds()) keys.emplace_back(kStateKey);
   return keys;
 }

@@ -23,7 +23,10 @@ inline constexpr std::string_view kCommKey = "comm";
 inline constexpr std::string_view kFunctionKey = "function";  // in which the thread itself was
 // What the thread did, by the name of its kind of time; of profiles with several kinds.
 inline constexpr std::string_view kStateKey = "state";
-// What tells samples apart where no program sets labels; without a profile, what always does.
+// What every sample has.
+std::vector<std::string> keys_of_every_sample();
+// What tells samples apart where no program sets labels: of this profile, which may have neither
+// stacks nor kinds; without a profile, what nearly all have.
 std::vector<std::string> own_keys(const Profile* profile = nullptr);
 
 inline constexpr std::string_view kNoneText = "<none>";

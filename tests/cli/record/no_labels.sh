@@ -8,6 +8,13 @@ expect_pprof out.pb.gz
 expect_said '^no labels in [0-9,]+ samples?$'
 expect_said "^  $target \\(bash\\): the program sets no labels that labelscope knows \\([0-9]+ loaded files looked at\\); labelscope dump --explain"
 expect_said '^  What works all the same: --summary thread_name, thread_id, comm, pid or function; and --process-label, '
+# Without stacks nobody knows the function.
+run record -d 1 -p "$target" --call-graph none -o none.folded
+expect_said '^  What works all the same: --summary thread_name, thread_id, comm or pid; and '
+run record -d 1 -p "$target" --call-graph none --summary function -o none.folded --overwrite
+expect_status "$exit_usage" "functions without stacks"
+expect_said 'call-graph none takes no stacks'
+run record -d 1 -p "$target" -o out.pb.gz --overwrite
 # The words of those who write libraries are for --explain.
 ! grep -Eq 'TLSDESC|relocated|publish|context_tls' "$work/stderr" || fail "the words of --explain"
 run dump --explain -p "$target"
@@ -25,7 +32,7 @@ expect_shown "^$target +100\\.0%"
 run report out.jsonl --where comm=bash --summary function --json
 expect_shown '"key":"function"'
 run record --help
-tr -s ' \n' ' ' <"$work/stdout" | grep -q 'there are always thread_name, thread_id, comm, pid and function' ||
+tr -s ' \n' ' ' <"$work/stdout" | grep -q 'there are always thread_name, thread_id, comm and pid, and with stacks function' ||
   fail "--help does not list the keys that there always are"
 run record -d 1 -p "$target" -o labelled.folded --process-label command
 expect_status "$exit_ok" "a label of the process"
