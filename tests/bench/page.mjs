@@ -17,12 +17,20 @@ import { Browser, findBrowser } from "../page/browser.mjs";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
-  options: { times: { type: "string", default: "5" }, pprof: { type: "string" }, speedscope: { type: "string" } },
+  options: {
+    times: { type: "string", default: "5" },
+    pprof: { type: "string" },
+    speedscope: { type: "string" },
+  },
 });
 const [path, speedscopeFile] = positionals;
 const program = findBrowser();
 if (!path || !program || (options.speedscope && !speedscopeFile)) {
-  console.error(path && !program ? "there is no chromium" : "tests/bench/page.mjs: its first lines say how it is called");
+  console.error(
+    path && !program
+      ? "there is no chromium"
+      : "tests/bench/page.mjs: its first lines say how it is called",
+  );
   process.exit(2);
 }
 
@@ -32,26 +40,46 @@ const note = (name, ms) => least.set(name, Math.min(ms, least.get(name) ?? Infin
 // From the change of the state to the frame after it.
 const timed = (code) => `new Promise((done) => { const t = performance.now(); ${code};
   requestAnimationFrame(() => setTimeout(() => done(performance.now() - t))); })`;
-const choose = (id, value) => `const s = document.getElementById("${id}"); s.value = ${JSON.stringify(value)}; s.dispatchEvent(new Event("change"))`;
+const choose = (id, value) =>
+  `const s = document.getElementById("${id}"); s.value = ${JSON.stringify(value)}; s.dispatchEvent(new Event("change"))`;
 
 let keys = [];
 async function measurePage() {
   const page = await browser.page();
   await page.open(resolve(path));
   // Since the navigation began, until the first frame with data.
-  note("opens", await page.evaluate('performance.getEntriesByName("ready")[0]?.startTime ?? performance.now()'));
-  keys = await page.evaluate('[...document.querySelectorAll("#group-add option")].map((o) => o.value).filter(Boolean)');
+  note(
+    "opens",
+    await page.evaluate('performance.getEntriesByName("ready")[0]?.startTime ?? performance.now()'),
+  );
+  keys = await page.evaluate(
+    '[...document.querySelectorAll("#group-add option")].map((o) => o.value).filter(Boolean)',
+  );
   for (const key of keys.slice(0, 8)) {
     note(`groups by ${key}`, await page.evaluate(timed(choose("group-add", key))));
     await page.evaluate('document.querySelector("#groups .chip button:last-child").click()');
   }
-  note("includes a value", await page.evaluate(timed('document.querySelector("#rail .value").click()')));
+  note(
+    "includes a value",
+    await page.evaluate(timed('document.querySelector("#rail .value").click()')),
+  );
   await page.evaluate("history.back()");
-  note("table with columns", await page.evaluate(timed('document.querySelector("[data-view=table]").click()')));
+  note(
+    "table with columns",
+    await page.evaluate(timed('document.querySelector("[data-view=table]").click()')),
+  );
   await page.evaluate('document.querySelector("[data-view=flame]").click()');
-  note("upside down", await page.evaluate(timed('dispatchEvent(new KeyboardEvent("keydown", { key: "u", bubbles: true }))')));
+  note(
+    "upside down",
+    await page.evaluate(
+      timed('dispatchEvent(new KeyboardEvent("keydown", { key: "u", bubbles: true }))'),
+    ),
+  );
   await page.evaluate('dispatchEvent(new KeyboardEvent("keydown", { key: "u" }))');
-  note("compares A and B", await page.evaluate(timed('document.getElementById("compare-button").click()')));
+  note(
+    "compares A and B",
+    await page.evaluate(timed('document.getElementById("compare-button").click()')),
+  );
   await browser.send("Target.closeTarget", { targetId: page.target });
 }
 
@@ -77,18 +105,29 @@ async function freePort() {
 async function measurePprof() {
   const port = await freePort();
   const begin = performance.now();
-  const server = spawn("go", ["tool", "pprof", "-no_browser", `-http=127.0.0.1:${port}`, options.pprof],
-    { stdio: "ignore", detached: true });
+  const server = spawn(
+    "go",
+    ["tool", "pprof", "-no_browser", `-http=127.0.0.1:${port}`, options.pprof],
+    { stdio: "ignore", detached: true },
+  );
   const url = `http://127.0.0.1:${port}/ui/flamegraph`;
   try {
-    while (!(await fetch(url).then((answer) => answer.ok).catch(() => false))) {
+    while (
+      !(await fetch(url)
+        .then((answer) => answer.ok)
+        .catch(() => false))
+    ) {
       if (server.exitCode !== null) throw new Error("go tool pprof has ended");
       await new Promise((later) => setTimeout(later, 20));
     }
-    const drawn = 'document.readyState === "complete" && document.querySelector("#stack-chart > *, #chart svg g, #chart *")';
+    const drawn =
+      'document.readyState === "complete" && document.querySelector("#stack-chart > *, #chart svg g, #chart *")';
     note("pprof -http: opens", await openAnother(url, drawn, begin));
     for (const key of keys.slice(0, 8)) {
-      note(`pprof -http: groups by ${key}`, await openAnother(`${url}?tagroot=${encodeURIComponent(key)}`, drawn));
+      note(
+        `pprof -http: groups by ${key}`,
+        await openAnother(`${url}?tagroot=${encodeURIComponent(key)}`, drawn),
+      );
     }
   } finally {
     process.kill(-server.pid);
@@ -96,13 +135,21 @@ async function measurePprof() {
 }
 
 async function measureSpeedscope() {
-  const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".wasm": "application/wasm" };
+  const types = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".json": "application/json",
+    ".wasm": "application/wasm",
+  };
   const server = createServer((request, response) => {
     const asked = normalize(new URL(request.url, "http://x").pathname);
     const file = asked === "/recording.json" ? speedscopeFile : join(options.speedscope, asked);
     try {
       const bytes = readFileSync(file);
-      response.writeHead(200, { "content-type": types[extname(file)] ?? "application/octet-stream" }).end(bytes);
+      response
+        .writeHead(200, { "content-type": types[extname(file)] ?? "application/octet-stream" })
+        .end(bytes);
     } catch {
       response.writeHead(404).end();
     }
@@ -110,8 +157,13 @@ async function measureSpeedscope() {
   await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
   const origin = `http://127.0.0.1:${server.address().port}`;
   // It names the window after the profile when that is there.
-  note("speedscope: opens", await openAnother(`${origin}/index.html#profileURL=${encodeURIComponent(`${origin}/recording.json`)}`,
-    'document.querySelector("canvas") && document.title.endsWith("- speedscope")'));
+  note(
+    "speedscope: opens",
+    await openAnother(
+      `${origin}/index.html#profileURL=${encodeURIComponent(`${origin}/recording.json`)}`,
+      'document.querySelector("canvas") && document.title.endsWith("- speedscope")',
+    ),
+  );
   server.closeAllConnections?.();
   server.close();
 }

@@ -6,7 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export function findBrowser() {
-  const names = [process.env.CHROMIUM, "chromium", "chromium-browser", "google-chrome"].filter(Boolean);
+  const names = [process.env.CHROMIUM, "chromium", "chromium-browser", "google-chrome"].filter(
+    Boolean,
+  );
   return names.find((name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0);
 }
 
@@ -14,11 +16,25 @@ export class Browser {
   static async start(program) {
     const browser = new Browser();
     browser.folder = mkdtempSync(join(tmpdir(), "labelscope-page-"));
-    browser.process = spawn(program, [
-      "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-      "--disable-component-update", "--disable-sync", "--force-color-profile=srgb", "--hide-scrollbars",
-      `--user-data-dir=${browser.folder}`, "--remote-debugging-pipe", "about:blank",
-    ], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+    browser.process = spawn(
+      program,
+      [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--force-color-profile=srgb",
+        "--hide-scrollbars",
+        `--user-data-dir=${browser.folder}`,
+        "--remote-debugging-pipe",
+        "about:blank",
+      ],
+      { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] },
+    );
     browser.answers = new Map();
     browser.listeners = [];
     browser.last = 0;
@@ -71,39 +87,64 @@ class Page {
       if (message.sessionId !== session) return;
       const { method, params } = message;
       if (method === "Network.requestWillBeSent") this.requests.push(params.request.url);
-      if (method === "Runtime.exceptionThrown") this.complaints.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
-      if (method === "Log.entryAdded" && params.entry.level === "error") this.complaints.push(params.entry.text);
+      if (method === "Runtime.exceptionThrown")
+        this.complaints.push(
+          params.exceptionDetails.exception?.description ?? params.exceptionDetails.text,
+        );
+      if (method === "Log.entryAdded" && params.entry.level === "error")
+        this.complaints.push(params.entry.text);
       if (method === "Page.javascriptDialogOpening") {
         this.dialogs += 1;
         this.send("Page.handleJavaScriptDialog", { accept: true });
       }
     });
   }
-  send(method, params) { return this.browser.send(method, params, this.session); }
+  send(method, params) {
+    return this.browser.send(method, params, this.session);
+  }
   async begin(width, height) {
     for (const domain of ["Page", "Runtime", "Network", "Log"]) await this.send(`${domain}.enable`);
     await this.resize(width, height);
     this.downloads = join(this.browser.folder, `downloads-${this.target}`);
-    await this.browser.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: this.downloads });
+    await this.browser.send("Browser.setDownloadBehavior", {
+      behavior: "allow",
+      downloadPath: this.downloads,
+    });
   }
   resize(width, height, scale = 1, mobile = false) {
-    return this.send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: scale, mobile });
+    return this.send("Emulation.setDeviceMetricsOverride", {
+      width,
+      height,
+      deviceScaleFactor: scale,
+      mobile,
+    });
   }
   prefer(scheme) {
-    return this.send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: scheme }] });
+    return this.send("Emulation.setEmulatedMedia", {
+      features: [{ name: "prefers-color-scheme", value: scheme }],
+    });
   }
   // Waits for a page of ours to be ready, or to say why it is not.
   async open(path, fragment = "") {
     await this.send("Page.navigate", { url: "about:blank" });
     await this.send("Page.navigate", { url: `file://${path}${fragment}` });
-    await this.until('document.body && (document.body.classList.contains("ready") || document.body.classList.contains("failed"))');
+    await this.until(
+      'document.body && (document.body.classList.contains("ready") || document.body.classList.contains("failed"))',
+    );
     // A browser drops keys that come before a page's first frame.
     await this.send("Page.bringToFront");
-    await this.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    await this.evaluate(
+      "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
+    );
   }
   async evaluate(expression) {
-    const { result, exceptionDetails } = await this.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
-    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    const { result, exceptionDetails } = await this.send("Runtime.evaluate", {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    });
+    if (exceptionDetails)
+      throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;
   }
   async until(condition, seconds = 30) {
@@ -120,14 +161,43 @@ class Page {
   }
   async press(key, modifiers = 0) {
     const text = key.length === 1 ? key : key === "Enter" ? "\r" : undefined;
-    const codes = { Enter: 13, Escape: 27, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Tab: 9 };
+    const codes = {
+      Enter: 13,
+      Escape: 27,
+      ArrowLeft: 37,
+      ArrowUp: 38,
+      ArrowRight: 39,
+      ArrowDown: 40,
+      Tab: 9,
+    };
     const code = codes[key] ?? key.toUpperCase().charCodeAt(0);
-    await this.send("Input.dispatchKeyEvent", { type: "keyDown", key, text, modifiers, windowsVirtualKeyCode: code });
-    await this.send("Input.dispatchKeyEvent", { type: "keyUp", key, modifiers, windowsVirtualKeyCode: code });
+    await this.send("Input.dispatchKeyEvent", {
+      type: "keyDown",
+      key,
+      text,
+      modifiers,
+      windowsVirtualKeyCode: code,
+    });
+    await this.send("Input.dispatchKeyEvent", {
+      type: "keyUp",
+      key,
+      modifiers,
+      windowsVirtualKeyCode: code,
+    });
   }
-  type(text) { return this.send("Input.insertText", { text }); }
+  type(text) {
+    return this.send("Input.insertText", { text });
+  }
   async mouse(type, x, y, more = {}) {
-    await this.send("Input.dispatchMouseEvent", { type, x, y, button: "left", buttons: type === "mouseReleased" ? 0 : 1, clickCount: 1, ...more });
+    await this.send("Input.dispatchMouseEvent", {
+      type,
+      x,
+      y,
+      button: "left",
+      buttons: type === "mouseReleased" ? 0 : 1,
+      clickCount: 1,
+      ...more,
+    });
   }
   async click(x, y) {
     await this.mouse("mousePressed", x, y);

@@ -19,53 +19,103 @@ function shop() {
   const worker = text.thread(100, 101, "worker", "shop");
   const other = text.thread(100, 102, "other", "shop");
   const add = (count, stack, labels, more = {}) => {
-    for (let i = 0; i < count; i++) text.sample(stack, labels, { weight: 1e7, thread: worker, time: text.samples.length * 10, ...more });
+    for (let i = 0; i < count; i++)
+      text.sample(stack, labels, {
+        weight: 1e7,
+        thread: worker,
+        time: text.samples.length * 10,
+        ...more,
+      });
   };
   add(40, ["main", "serve", "search", "count"], { tenant: "acme", route: "/search" });
   add(20, ["main", "serve", "checkout"], { tenant: "acme", route: "/checkout" });
   add(20, ["main", "serve", "search"], { tenant: "globex", route: "/search" });
-  add(10, ["main", "serve", "checkout", "sign"], { tenant: "globex", route: "/checkout" }, { thread: other });
+  add(
+    10,
+    ["main", "serve", "checkout", "sign"],
+    { tenant: "globex", route: "/checkout" },
+    { thread: other },
+  );
   add(6, ["main", "idle"], {});
   add(4, ["main", "serve"], {}, { outcome: 3 });
   return text;
 }
 
-const hostile = ["</script><script>window.hacked=1</script>", "<img src=x onerror=window.hacked=1>", "\"'><svg onload=window.hacked=1>",
-  "javascript:window.hacked=1", "__proto__", "constructor", "x".repeat(10000), "\\u{202e}gnp.exe", "(unset)", "🦀 ключ 鍵", "a\\x00b", "]]>--><!--<script>", "=1+1"];
+const hostile = [
+  "</script><script>window.hacked=1</script>",
+  "<img src=x onerror=window.hacked=1>",
+  "\"'><svg onload=window.hacked=1>",
+  "javascript:window.hacked=1",
+  "__proto__",
+  "constructor",
+  "x".repeat(10000),
+  "\\u{202e}gnp.exe",
+  "(unset)",
+  "🦀 ключ 鍵",
+  "a\\x00b",
+  "]]>--><!--<script>",
+  "=1+1",
+];
 
 describe("the page in a browser", { skip: program ? false : "there is no chromium" }, () => {
   let browser;
   let page;
   const file = join(folder, "shop.html");
   before(async () => {
-    writeFileSync(file, pageText(shop().bytes(), { ...FACTS, telling_key: "tenant", part: "only tenant=acme", counters: { "of-other-processes": 7 } }));
+    writeFileSync(
+      file,
+      pageText(shop().bytes(), {
+        ...FACTS,
+        telling_key: "tenant",
+        part: "only tenant=acme",
+        counters: { "of-other-processes": 7 },
+      }),
+    );
     browser = await Browser.start(program);
     page = await browser.page();
   });
   after(() => browser?.close());
 
-  const text = (selector) => page.evaluate(`document.querySelector(${JSON.stringify(selector)})?.textContent ?? ""`);
-  const press = (selector) => page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
+  const text = (selector) =>
+    page.evaluate(`document.querySelector(${JSON.stringify(selector)})?.textContent ?? ""`);
+  const press = (selector) =>
+    page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
   // Keys and clicks take their time to arrive.
-  const shows = (selector, wanted) => page.until(`${wanted}.test(document.querySelector(${JSON.stringify(selector)})?.textContent ?? "")`, 15)
-    .catch(async () => assert.match(await text(selector), wanted));
+  const shows = (selector, wanted) =>
+    page
+      .until(
+        `${wanted}.test(document.querySelector(${JSON.stringify(selector)})?.textContent ?? "")`,
+        15,
+      )
+      .catch(async () => assert.match(await text(selector), wanted));
   const amount = () => text("#chips .amount");
   // The value of a label in the list, and the button that leaves it out.
-  const value = (key, name) => `[...document.querySelectorAll('#rail .key')].find((s) => s.getAttribute('aria-label') === 'label ${key}')`
-    + `.querySelectorAll('li').values().find((li) => li.querySelector('.text').textContent === '${name}')`;
+  const value = (key, name) =>
+    `[...document.querySelectorAll('#rail .key')].find((s) => s.getAttribute('aria-label') === 'label ${key}')` +
+    `.querySelectorAll('li').values().find((li) => li.querySelector('.text').textContent === '${name}')`;
   const state = () => page.evaluate("location.hash");
-  const choose = (id, option) => page.evaluate(`(() => { const s = document.getElementById('${id}'); s.value = '${option}'; s.dispatchEvent(new Event('change')); })()`);
+  const choose = (id, option) =>
+    page.evaluate(
+      `(() => { const s = document.getElementById('${id}'); s.value = '${option}'; s.dispatchEvent(new Event('change')); })()`,
+    );
 
   test("head, labels and totals", async () => {
     await page.open(file);
     await shows("#command", /labelscope record -p 4242/);
-    await shows("#facts-line", /100 samples.*cpu-clock at 99 Hz.*by bpf.*97\.0% of stacks complete/);
+    await shows(
+      "#facts-line",
+      /100 samples.*cpu-clock at 99 Hz.*by bpf.*97\.0% of stacks complete/,
+    );
     await shows("#facts-details", /10 s of CPU time/);
     await shows("#facts-details", /events while another process ran7/);
     await shows("#facts-line", /a part: only tenant=acme/);
     // The shares of the telling label are in sight on a narrow screen, too.
     await shows("#legend", /acme 60\.0%.*globex 30\.0%/);
-    assert.ok(await page.evaluate("(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)(document.querySelector('.flame'))"));
+    assert.ok(
+      await page.evaluate(
+        "(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)(document.querySelector('.flame'))",
+      ),
+    );
     assert.equal(await amount(), "1.00 s");
     assert.match(await page.evaluate(`${value("tenant", "acme")}.textContent`), /60\.0%/);
     assert.match(await page.evaluate(`${value("tenant", "(unset)")}.textContent`), /6\.0%/);
@@ -106,19 +156,42 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
 
   test("columns of the table are the values of a label", async () => {
     await page.open(file, "#view=table&pivot=tenant&sort=total");
-    const head = await page.evaluate("[...document.querySelectorAll('thead .column-title')].map((t) => t.textContent)");
-    assert.deepEqual(head, ["function", "self", "total", "acme", "globex", "(unset)", "(unreadable)"]);
-    const rows = await page.evaluate("[...document.querySelectorAll('tbody tr:not(.pad)')].map((r) => [...r.children].map((c) => c.querySelector('.time-text')?.textContent ?? c.textContent))");
+    const head = await page.evaluate(
+      "[...document.querySelectorAll('thead .column-title')].map((t) => t.textContent)",
+    );
+    assert.deepEqual(head, [
+      "function",
+      "self",
+      "total",
+      "acme",
+      "globex",
+      "(unset)",
+      "(unreadable)",
+    ]);
+    const rows = await page.evaluate(
+      "[...document.querySelectorAll('tbody tr:not(.pad)')].map((r) => [...r.children].map((c) => c.querySelector('.time-text')?.textContent ?? c.textContent))",
+    );
     assert.deepEqual(rows[0], ["main", "·", "1.00 s", "600 ms", "300 ms", "60.0 ms", "40.0 ms"]);
-    assert.deepEqual(rows.find((row) => row[0] === "search"), ["search", "200 ms", "600 ms", "400 ms", "200 ms", "·", "·"]);
+    assert.deepEqual(
+      rows.find((row) => row[0] === "search"),
+      ["search", "200 ms", "600 ms", "400 ms", "200 ms", "·", "·"],
+    );
     await press("thead th:nth-child(2) button");
-    assert.equal(await page.evaluate("document.querySelector('tbody tr:not(.pad) th').textContent"), "count");
+    assert.equal(
+      await page.evaluate("document.querySelector('tbody tr:not(.pad) th').textContent"),
+      "count",
+    );
   });
 
   test("a function with its labels, callers and callees", async () => {
     await page.open(file, "#view=table&sort=total");
-    await page.evaluate("[...document.querySelectorAll('tbody tr')].find((r) => r.firstChild.textContent === 'search').click()");
-    await shows(".function-title", /search.*600 ms in it and below \(60\.0%\), 200 ms in it alone/s);
+    await page.evaluate(
+      "[...document.querySelectorAll('tbody tr')].find((r) => r.firstChild.textContent === 'search').click()",
+    );
+    await shows(
+      ".function-title",
+      /search.*600 ms in it and below \(60\.0%\), 200 ms in it alone/s,
+    );
     await shows(".function-labels", /tenant.*acme66\.7%.*globex33\.3%/s);
     await page.evaluate("document.querySelectorAll('.half .flame')[0].focus()");
     await page.press("ArrowUp");
@@ -134,11 +207,18 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await shows(".part-a", /tenant = acme.*600 ms, 60 samples/);
     await shows(".part-b", /tenant = globex.*300 ms, 30 samples/);
     await page.press("2");
-    const row = await page.evaluate("[...[...document.querySelectorAll('tbody tr')].find((r) => r.firstChild.textContent === 'count').children].map((c) => c.textContent)");
+    const row = await page.evaluate(
+      "[...[...document.querySelectorAll('tbody tr')].find((r) => r.firstChild.textContent === 'count').children].map((c) => c.textContent)",
+    );
     assert.deepEqual(row, ["count", "66.7%", "0.0%", "−66.7", "66.7%", "0.0%", "−66.7"]);
     // The largest difference first, whatever its sign; those that may be chance last, with a mark.
-    const differences = await page.evaluate("[...document.querySelectorAll('tbody tr:not(.pad)')].map((r) => r.children[3].textContent)");
-    assert.deepEqual(differences.map((text) => text.replace(/^[+−]/, "")), ["66.7", "66.7", "33.3", "33.3", "0.0", "0.0"]);
+    const differences = await page.evaluate(
+      "[...document.querySelectorAll('tbody tr:not(.pad)')].map((r) => r.children[3].textContent)",
+    );
+    assert.deepEqual(
+      differences.map((text) => text.replace(/^[+−]/, "")),
+      ["66.7", "66.7", "33.3", "33.3", "0.0", "0.0"],
+    );
     assert.ok(await page.evaluate("document.querySelector('.difference.less') !== null"));
     assert.ok(await page.evaluate("document.querySelector('.difference.chance') !== null"));
     await shows("#legend", /~ may be chance/);
@@ -150,13 +230,22 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     const add = (count, stack, labels) => {
       for (let i = 0; i < count; i++) two.sample(stack, labels, { weight: 1e7, time: i });
     };
-    for (const [recording, parse] of [["A", 100], ["B", 300]]) {
+    for (const [recording, parse] of [
+      ["A", 100],
+      ["B", 300],
+    ]) {
       add(parse, ["main", "parse"], { recording, tenant: "acme" });
-      add(400 - parse - (recording === "B" ? 2 : 0), ["main", "idle"], { recording, tenant: "globex" });
+      add(400 - parse - (recording === "B" ? 2 : 0), ["main", "idle"], {
+        recording,
+        tenant: "globex",
+      });
       if (recording === "B") add(2, ["main", "odd"], { recording, tenant: "globex" });
     }
     const path = join(folder, "diff.html");
-    writeFileSync(path, pageText(two.bytes(), { ...FACTS, compare_by: "recording", telling_key: "tenant" }));
+    writeFileSync(
+      path,
+      pageText(two.bytes(), { ...FACTS, compare_by: "recording", telling_key: "tenant" }),
+    );
     await page.open(path);
     await shows(".part-a", /recording = A.*4\.00 s, 400 samples/);
     await shows(".part-b", /recording = B.*4\.00 s, 400 samples/);
@@ -166,7 +255,10 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await page.press("ArrowDown");
     await shows("#flame-item", /: A 25\.0%, B 75\.0%|: A 75\.0%, B 25\.0%/);
     // One colour of A and one of B: in the bar, in the list, in the legend.
-    const colors = (selector) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((e) => e.style.backgroundColor)`);
+    const colors = (selector) =>
+      page.evaluate(
+        `[...document.querySelectorAll(${JSON.stringify(selector)})].map((e) => e.style.backgroundColor)`,
+      );
     const [a, b] = await colors("#compare .mark");
     assert.notEqual(a, b);
     assert.deepEqual(await colors("#rail [aria-label='label recording'] .bar"), [a, b]);
@@ -175,12 +267,22 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     assert.deepEqual(await colors("#rail [aria-label='label tenant'] .bar"), ["", ""]);
     // In the table what may be chance comes last and has a mark.
     await page.press("2");
-    const rows = await page.evaluate("[...document.querySelectorAll('tbody tr:not(.pad)')].map((r) => [r.children[0].textContent, r.children[3].textContent])");
-    assert.deepEqual(rows.slice(2), [["odd", "+0.5~"], ["main", "0.0"]]);
+    const rows = await page.evaluate(
+      "[...document.querySelectorAll('tbody tr:not(.pad)')].map((r) => [r.children[0].textContent, r.children[3].textContent])",
+    );
+    assert.deepEqual(rows.slice(2), [
+      ["odd", "+0.5~"],
+      ["main", "0.0"],
+    ]);
     await page.press("1");
     for (const width of [1280, 390]) {
       await page.resize(width, 844);
-      assert.ok(await page.evaluate("[...document.querySelectorAll('#legend bdi')].every((e) => e.scrollWidth <= e.clientWidth)"), `${width}`);
+      assert.ok(
+        await page.evaluate(
+          "[...document.querySelectorAll('#legend bdi')].every((e) => e.scrollWidth <= e.clientWidth)",
+        ),
+        `${width}`,
+      );
     }
     await page.resize(1280, 720);
     await page.evaluate(`${value("tenant", "acme")}.querySelector('.value').click()`);
@@ -196,8 +298,25 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     heap.sample(["main", "grow"], { tenant: "acme" }, { weight: 3 * 1024 * 1024 });
     heap.sample(["main"], {}, { weight: 1024 * 1024 });
     const path = join(folder, "heap.html");
-    writeFileSync(path, pageText(heap.bytes(), { ...FACTS, mode: "inuse_space", unit: "bytes", event: "another tool", backend: "", period_ns: 0,
-      duration_ns: 0, start_unix_ms: 0, stacks: null, has_stacks: true, tick_ns: 0, command: "", source: "heap.pprof", time_line: "4.00 MiB of inuse_space (bytes)" }));
+    writeFileSync(
+      path,
+      pageText(heap.bytes(), {
+        ...FACTS,
+        mode: "inuse_space",
+        unit: "bytes",
+        event: "another tool",
+        backend: "",
+        period_ns: 0,
+        duration_ns: 0,
+        start_unix_ms: 0,
+        stacks: null,
+        has_stacks: true,
+        tick_ns: 0,
+        command: "",
+        source: "heap.pprof",
+        time_line: "4.00 MiB of inuse_space (bytes)",
+      }),
+    );
     await page.open(path);
     await shows("#chips .amount", /^4\.00 MiB$/);
     assert.match(await text("#facts-line"), /inuse_space, by another tool/);
@@ -218,7 +337,9 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
 
   test("a stretch of time, by mouse and by keys", async () => {
     await page.open(file);
-    const area = await page.evaluate("(({ x, y, width, height }) => ({ x, y, width, height }))(document.querySelector('.time').getBoundingClientRect())");
+    const area = await page.evaluate(
+      "(({ x, y, width, height }) => ({ x, y, width, height }))(document.querySelector('.time').getBoundingClientRect())",
+    );
     const y = area.y + area.height / 2;
     await page.mouse("mousePressed", area.x + 1, y);
     await page.mouse("mouseMoved", area.x + area.width * 0.4, y);
@@ -244,7 +365,9 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await shows("#chips .amount", /^500 ms/);
     await page.press("/");
     await page.type("(");
-    await page.until("document.getElementById('search-result').textContent === 'not a regular expression'");
+    await page.until(
+      "document.getElementById('search-result').textContent === 'not a regular expression'",
+    );
   });
 
   test("everything by keyboard", async () => {
@@ -272,7 +395,11 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await page.press("ArrowDown");
     await page.press("Enter");
     await page.until("location.hash.includes('view=function')");
-    for (const [key, wanted] of [["1", "flame"], ["i", "icicle=0"], ["u", "inverted=1"]]) {
+    for (const [key, wanted] of [
+      ["1", "flame"],
+      ["i", "icicle=0"],
+      ["u", "inverted=1"],
+    ]) {
       await page.press(key);
       if (key !== "1") await page.until(`location.hash.includes('${wanted}')`);
     }
@@ -281,12 +408,34 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
   });
 
   test("every control has a name", async () => {
-    for (const fragment of ["", "#view=table", "#view=function&function=1", "#compare=1&groups=%5B%22tenant%22%5D"]) {
+    for (const fragment of [
+      "",
+      "#view=table",
+      "#view=function&function=1",
+      "#compare=1&groups=%5B%22tenant%22%5D",
+    ]) {
       await page.open(file, fragment);
       const { nodes } = await page.send("Accessibility.getFullAXTree", {});
-      const nameless = nodes.filter((node) => !node.ignored && ["button", "textbox", "searchbox", "combobox", "slider", "tree", "treeitem", "table"].includes(node.role?.value)
-        && !(node.name?.value ?? "").trim());
-      assert.deepEqual(nameless.map((node) => node.role.value), [], fragment);
+      const nameless = nodes.filter(
+        (node) =>
+          !node.ignored &&
+          [
+            "button",
+            "textbox",
+            "searchbox",
+            "combobox",
+            "slider",
+            "tree",
+            "treeitem",
+            "table",
+          ].includes(node.role?.value) &&
+          !(node.name?.value ?? "").trim(),
+      );
+      assert.deepEqual(
+        nameless.map((node) => node.role.value),
+        [],
+        fragment,
+      );
     }
   });
 
@@ -327,17 +476,29 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await page.evaluate(`document.querySelectorAll('#save .choices button')[${button}].click()`);
     const path = join(page.downloads, name);
     for (let i = 0; !existsSync(path); i++) {
-      assert.ok(i < 500, `${name} was not saved: ${existsSync(page.downloads) ? readdirSync(page.downloads) : "nothing"}`);
+      assert.ok(
+        i < 500,
+        `${name} was not saved: ${existsSync(page.downloads) ? readdirSync(page.downloads) : "nothing"}`,
+      );
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     return readFileSync(path);
   };
 
   test("what is chosen can be saved", async () => {
-    await page.open(file, `#filter=${encodeURIComponent('[[["tenant",["acme"],[]]],null,""]')}&groups=%5B%22route%22%5D`);
-    assert.equal(String(await download("selection.folded", 1)), "route=/checkout;main;serve;checkout 200000000\nroute=/search;main;serve;search;count 400000000\n");
+    await page.open(
+      file,
+      `#filter=${encodeURIComponent('[[["tenant",["acme"],[]]],null,""]')}&groups=%5B%22route%22%5D`,
+    );
+    assert.equal(
+      String(await download("selection.folded", 1)),
+      "route=/checkout;main;serve;checkout 200000000\nroute=/search;main;serve;search;count 400000000\n",
+    );
     const csv = String(await download("selection.csv", 2)).split("\r\n");
-    assert.ok(csv.includes("400000000,40,count,,acme,/search,shop,worker,101,100,(unset)"), csv.join("\n"));
+    assert.ok(
+      csv.includes("400000000,40,count,,acme,/search,shop,worker,101,100,(unset)"),
+      csv.join("\n"),
+    );
     const pprof = await download("selection.pb.gz", 0);
     gunzipSync(pprof);
     const go = spawnSync("go", ["version"]);
@@ -345,11 +506,22 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
       const path = join(folder, "selection.pb.gz");
       writeFileSync(path, pprof);
       const run = (...words) => {
-        const done = spawnSync("go", ["tool", "pprof", ...words, path], { env: { ...process.env, HOME: folder, PPROF_TMPDIR: folder, GOFLAGS: "", GOTOOLCHAIN: "local" } });
+        const done = spawnSync("go", ["tool", "pprof", ...words, path], {
+          env: {
+            ...process.env,
+            HOME: folder,
+            PPROF_TMPDIR: folder,
+            GOFLAGS: "",
+            GOTOOLCHAIN: "local",
+          },
+        });
         assert.equal(done.status, 0, String(done.stderr));
         return String(done.stdout);
       };
-      assert.match(run("-tags"), /route: Total 600\.0ms.*\n +400\.0ms \(66\.67%\): \/search\n +200\.0ms \(33\.33%\): \/checkout/);
+      assert.match(
+        run("-tags"),
+        /route: Total 600\.0ms.*\n +400\.0ms \(66\.67%\): \/search\n +200\.0ms \(33\.33%\): \/checkout/,
+      );
       assert.match(run("-top"), /400ms 66\.67% 66\.67% +400ms 66\.67% +count/);
     }
   });
@@ -357,40 +529,94 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
   test("nothing in a label, a name or the command runs or breaks the page", async () => {
     const odd = new ProfileText();
     for (const [i, one] of hostile.entries()) {
-      odd.sample(["main", { name: one, file: one, module: one, kind: 0 }], { [one]: one, tenant: one, other: String(i) }, { thread: odd.thread(1, i + 2, one, one), time: i });
+      odd.sample(
+        ["main", { name: one, file: one, module: one, kind: 0 }],
+        { [one]: one, tenant: one, other: String(i) },
+        { thread: odd.thread(1, i + 2, one, one), time: i },
+      );
     }
     const path = join(folder, "hostile.html");
-    writeFileSync(path, pageText(odd.bytes(), { ...FACTS, command: hostile.join(" "), telling_key: "tenant", group_by: [hostile[0]],
-      counters: { [hostile[1]]: 1 }, ledger_line: hostile[0] }));
+    writeFileSync(
+      path,
+      pageText(odd.bytes(), {
+        ...FACTS,
+        command: hostile.join(" "),
+        telling_key: "tenant",
+        group_by: [hostile[0]],
+        counters: { [hostile[1]]: 1 },
+        ledger_line: hostile[0],
+      }),
+    );
     const other = await browser.page();
-    for (const fragment of ["", "#view=table&pivot=tenant", "#view=function&function=3", "#compare=1", `#groups=${encodeURIComponent(JSON.stringify(["tenant", hostile[1]]))}`,
-      `#color=${encodeURIComponent(hostile[2])}`]) {
+    for (const fragment of [
+      "",
+      "#view=table&pivot=tenant",
+      "#view=function&function=3",
+      "#compare=1",
+      `#groups=${encodeURIComponent(JSON.stringify(["tenant", hostile[1]]))}`,
+      `#color=${encodeURIComponent(hostile[2])}`,
+    ]) {
       await other.open(path, fragment);
-      assert.equal(await other.evaluate("document.body.classList.contains('ready')"), true, fragment);
+      assert.equal(
+        await other.evaluate("document.body.classList.contains('ready')"),
+        true,
+        fragment,
+      );
       await other.press("?");
       await other.press("Escape");
       // Bounded: nothing makes the page wider than the window, and no text is without end.
-      assert.ok(await other.evaluate("document.documentElement.scrollWidth <= innerWidth"), fragment);
-      assert.ok(await other.evaluate("Math.max(...[...document.querySelectorAll('body :not(script)')].filter((e) => e.childElementCount === 0).map((e) => e.textContent.length)) <= 2100"), fragment);
-      assert.equal(await other.evaluate("document.querySelectorAll('img, svg, iframe, object, embed, link, base, form').length"), 0);
+      assert.ok(
+        await other.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+        fragment,
+      );
+      assert.ok(
+        await other.evaluate(
+          "Math.max(...[...document.querySelectorAll('body :not(script)')].filter((e) => e.childElementCount === 0).map((e) => e.textContent.length)) <= 2100",
+        ),
+        fragment,
+      );
+      assert.equal(
+        await other.evaluate(
+          "document.querySelectorAll('img, svg, iframe, object, embed, link, base, form').length",
+        ),
+        0,
+      );
     }
-    assert.equal(await other.evaluate("window.hacked === undefined && ({}).polluted === undefined"), true);
+    assert.equal(
+      await other.evaluate("window.hacked === undefined && ({}).polluted === undefined"),
+      true,
+    );
     assert.equal(other.dialogs, 0);
     assert.deepEqual(other.complaints, []);
     // Every value is there, told apart from ours, and can be chosen.
     await other.open(path);
-    await other.evaluate("[...document.querySelectorAll('#rail .note button')].forEach((b) => b.click())");
-    const shown = await other.evaluate("[...document.querySelectorAll('#rail .text')].map((t) => t.textContent)");
-    for (const one of hostile.filter((one) => one.length < 100)) assert.ok(shown.includes(one === "(unset)" ? '"(unset)"' : one), one);
-    assert.deepEqual(other.requests.filter((url) => !url.startsWith("file://") && !url.startsWith("about:")), []);
+    await other.evaluate(
+      "[...document.querySelectorAll('#rail .note button')].forEach((b) => b.click())",
+    );
+    const shown = await other.evaluate(
+      "[...document.querySelectorAll('#rail .text')].map((t) => t.textContent)",
+    );
+    for (const one of hostile.filter((one) => one.length < 100))
+      assert.ok(shown.includes(one === "(unset)" ? '"(unset)"' : one), one);
+    assert.deepEqual(
+      other.requests.filter((url) => !url.startsWith("file://") && !url.startsWith("about:")),
+      [],
+    );
   });
 
   test("the policy refuses what it should refuse", async () => {
     await page.open(file);
-    const refused = (code) => page.evaluate(`(async () => { try { ${code}; return "allowed"; } catch (error) { return "refused"; } })()`);
+    const refused = (code) =>
+      page.evaluate(
+        `(async () => { try { ${code}; return "allowed"; } catch (error) { return "refused"; } })()`,
+      );
     assert.equal(await refused("document.body.innerHTML = '<p>'"), "refused");
     assert.equal(await refused("await fetch('http://127.0.0.1:9/')"), "refused");
-    await page.evaluate("{ const s = document.createElement('div'); document.body.append(s); s.setAttribute('onclick', 'window.hacked = 1'); s.click(); }").catch(() => {});
+    await page
+      .evaluate(
+        "{ const s = document.createElement('div'); document.body.append(s); s.setAttribute('onclick', 'window.hacked = 1'); s.click(); }",
+      )
+      .catch(() => {});
     assert.equal(await page.evaluate("window.hacked === undefined"), true);
   });
 
@@ -402,25 +628,50 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await page.open(path);
     await shows("#notice", /incomplete or damaged/);
     const old = await browser.page();
-    await old.send("Page.addScriptToEvaluateOnNewDocument", { source: "delete globalThis.DecompressionStream" });
+    await old.send("Page.addScriptToEvaluateOnNewDocument", {
+      source: "delete globalThis.DecompressionStream",
+    });
     await old.open(file);
-    assert.match(await text("#notice") + await old.evaluate("document.getElementById('notice').textContent"), /no DecompressionStream/);
+    assert.match(
+      (await text("#notice")) +
+        (await old.evaluate("document.getElementById('notice').textContent")),
+      /no DecompressionStream/,
+    );
   });
 
   test("on a narrow screen: labels in a drawer, nothing wider than the screen", async () => {
     const phone = await browser.page(390, 844);
     await phone.resize(390, 844, 2, true);
-    for (const fragment of ["", "#view=table&pivot=tenant", "#view=function&function=1", "#compare=1&groups=%5B%22tenant%22%2C%22route%22%5D"]) {
+    for (const fragment of [
+      "",
+      "#view=table&pivot=tenant",
+      "#view=function&function=1",
+      "#compare=1&groups=%5B%22tenant%22%2C%22route%22%5D",
+    ]) {
       await phone.open(file, fragment);
-      assert.ok(await phone.evaluate("document.documentElement.scrollWidth <= innerWidth"), fragment);
+      assert.ok(
+        await phone.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+        fragment,
+      );
     }
-    assert.equal(await phone.evaluate("getComputedStyle(document.getElementById('rail')).display"), "none");
+    assert.equal(
+      await phone.evaluate("getComputedStyle(document.getElementById('rail')).display"),
+      "none",
+    );
     await phone.evaluate("document.getElementById('labels-button').click()");
-    assert.equal(await phone.evaluate("getComputedStyle(document.getElementById('rail')).display"), "block");
+    assert.equal(
+      await phone.evaluate("getComputedStyle(document.getElementById('rail')).display"),
+      "block",
+    );
     assert.deepEqual(phone.complaints, []);
   });
 
   test("no error was said, and nothing was asked of a network", () => {
-    assert.deepEqual(page.requests.filter((url) => !/^(file|about|blob):/.test(url) && url !== "http://127.0.0.1:9/"), []);
+    assert.deepEqual(
+      page.requests.filter(
+        (url) => !/^(file|about|blob):/.test(url) && url !== "http://127.0.0.1:9/",
+      ),
+      [],
+    );
   });
 });

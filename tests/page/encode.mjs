@@ -33,9 +33,19 @@ export class ProfileText {
     if (at < 0) at = this.strings.push(text) - 1;
     return at;
   }
-  thread(pid, tid, name, comm) { return this.threads.push({ pid, tid, name, comm }) - 1; }
+  thread(pid, tid, name, comm) {
+    return this.threads.push({ pid, tid, name, comm }) - 1;
+  }
   sample(stack, labels = {}, more = {}) {
-    this.samples.push({ stack, labels, weight: 1000, count: 1, thread: 0, outcome: Object.keys(labels).length > 0 ? 0 : 1, ...more });
+    this.samples.push({
+      stack,
+      labels,
+      weight: 1000,
+      count: 1,
+      thread: 0,
+      outcome: Object.keys(labels).length > 0 ? 0 : 1,
+      ...more,
+    });
     return this;
   }
 
@@ -88,45 +98,88 @@ export class ProfileText {
       "function.file": functions.map((fn) => this.string(fn.file ?? "")),
       "function.module": functions.map((fn) => this.string(fn.module ?? "")),
       "function.kind": functions.map((fn) => fn.kind ?? 0),
-      "node.depth": depths, "node.function": nodeFunctions, "stack.node": stacks,
-      "set.outcome": sets.map(([outcome]) => outcome), "set.size": sets.map(([, set]) => Object.keys(set).length),
-      "label.key": labels.map(([key]) => this.string(key)), "label.value": labels.map(([, value]) => this.string(value)),
-      "outcome.name": ["labelled", "unlabelled", "no-recipe", "torn"].map((name) => this.string(name)),
-      "thread.pid": this.threads.map((thread) => thread.pid), "thread.tid": this.threads.map((thread) => thread.tid),
-      "thread.name": this.threads.map((thread) => this.string(thread.name)), "thread.comm": this.threads.map((thread) => this.string(thread.comm)),
-      "sample.stack": ordered.map((row) => stacks.indexOf(row.place)), "sample.set": ordered.map((row) => row.set),
-      "sample.thread": ordered.map((row) => row.thread), "sample.weight": ordered.map((row) => row.weight),
-      "sample.count": ordered.map((row) => row.count), "sample.time": timed.map((row, i) => row.time - (i > 0 ? timed[i - 1].time : 0)),
+      "node.depth": depths,
+      "node.function": nodeFunctions,
+      "stack.node": stacks,
+      "set.outcome": sets.map(([outcome]) => outcome),
+      "set.size": sets.map(([, set]) => Object.keys(set).length),
+      "label.key": labels.map(([key]) => this.string(key)),
+      "label.value": labels.map(([, value]) => this.string(value)),
+      "outcome.name": ["labelled", "unlabelled", "no-recipe", "torn"].map((name) =>
+        this.string(name),
+      ),
+      "thread.pid": this.threads.map((thread) => thread.pid),
+      "thread.tid": this.threads.map((thread) => thread.tid),
+      "thread.name": this.threads.map((thread) => this.string(thread.name)),
+      "thread.comm": this.threads.map((thread) => this.string(thread.comm)),
+      "sample.stack": ordered.map((row) => stacks.indexOf(row.place)),
+      "sample.set": ordered.map((row) => row.set),
+      "sample.thread": ordered.map((row) => row.thread),
+      "sample.weight": ordered.map((row) => row.weight),
+      "sample.count": ordered.map((row) => row.count),
+      "sample.time": timed.map((row, i) => row.time - (i > 0 ? timed[i - 1].time : 0)),
     };
     const texts = this.strings.map((text) => Buffer.from(text));
-    return { "strings.length": varints(texts.map((text) => text.length)), "strings.bytes": Buffer.concat(texts),
-      ...Object.fromEntries(Object.entries(columns).map(([name, numbers]) => [name, varints(numbers)])) };
+    return {
+      "strings.length": varints(texts.map((text) => text.length)),
+      "strings.bytes": Buffer.concat(texts),
+      ...Object.fromEntries(
+        Object.entries(columns).map(([name, numbers]) => [name, varints(numbers)]),
+      ),
+    };
   }
-  bytes() { return container(this.sections()); }
+  bytes() {
+    return container(this.sections());
+  }
 }
 
 export function container(sections) {
   const parts = [Buffer.from("labelscope page 1\n")];
-  for (const [name, bytes] of Object.entries(sections)) parts.push(varints([name.length]), Buffer.from(name), varints([bytes.length]), bytes);
+  for (const [name, bytes] of Object.entries(sections))
+    parts.push(varints([name.length]), Buffer.from(name), varints([bytes.length]), bytes);
   return Buffer.concat(parts);
 }
 
 export const FACTS = {
-  version: "0.1.0", command: "labelscope record -p 4242", event: "cpu-clock", mode: "cpu", backend: "bpf", call_graph: "fp",
-  kernel: "6.1.0", start_unix_ms: 1700000000000, duration_ns: 1e10, period_ns: 10101010, tick_ns: 1e6, rows: 0, written: 100, dropped: 0,
-  truncated: 0, time_line: "10 s of CPU time", ledger_line: "100 samples", stacks: { all: 100, complete: 97, ends: { complete: 97, "too-deep": 3 } },
-  counters: {}, telling_key: "", group_by: [],
+  version: "0.1.0",
+  command: "labelscope record -p 4242",
+  event: "cpu-clock",
+  mode: "cpu",
+  backend: "bpf",
+  call_graph: "fp",
+  kernel: "6.1.0",
+  start_unix_ms: 1700000000000,
+  duration_ns: 1e10,
+  period_ns: 10101010,
+  tick_ns: 1e6,
+  rows: 0,
+  written: 100,
+  dropped: 0,
+  truncated: 0,
+  time_line: "10 s of CPU time",
+  ledger_line: "100 samples",
+  stacks: { all: 100, complete: 97, ends: { complete: 97, "too-deep": 3 } },
+  counters: {},
+  telling_key: "",
+  group_by: [],
 };
 
 export function modules() {
-  const list = readFileSync(join(PAGE, "../../CMakeLists.txt"), "utf8").match(/set\(page_modules ([^)]*)\)/)[1];
-  return list.trim().split(/\s+/).map((name) => `${name}.mjs`);
+  const list = readFileSync(join(PAGE, "../../CMakeLists.txt"), "utf8").match(
+    /set\(page_modules ([^)]*)\)/,
+  )[1];
+  return list
+    .trim()
+    .split(/\s+/)
+    .map((name) => `${name}.mjs`);
 }
 
 // The script as cli/page_assets.cmake puts it together.
 export function script() {
   const texts = modules().map((name) => {
-    const text = `\n${readFileSync(join(PAGE, name), "utf8")}`.replace(/\nimport [^"]*"[^"]*"[^\n]*/g, "").replaceAll("\nexport ", "\n");
+    const text = `\n${readFileSync(join(PAGE, name), "utf8")}`
+      .replace(/\nimport [^"]*"[^"]*"[^\n]*/g, "")
+      .replaceAll("\nexport ", "\n");
     return `\n// ${name}${text}`;
   });
   return `"use strict";\n(() => {${texts.join("")}})();\n`;
@@ -137,11 +190,14 @@ export function pageText(bytes, facts = FACTS) {
   const code = script();
   const style = readFileSync(join(PAGE, "style.css"), "utf8");
   const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-  const policy = `default-src 'none'; script-src ${hash(code)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'; `
-    + "require-trusted-types-for 'script'; trusted-types 'none'";
-  return `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">`
-    + `<meta name="viewport" content="width=device-width, initial-scale=1"><title>labelscope</title><style>${style}</style></head><body>\n`
-    + readFileSync(join(PAGE, "body.html"), "utf8")
-    + `<script type="application/json" id="facts">${JSON.stringify(facts).replaceAll("<", "\\u003c")}</script>`
-    + `<script type="text/plain" id="profile">${gzipSync(bytes).toString("base64")}</script><script>${code}</script></body></html>`;
+  const policy =
+    `default-src 'none'; script-src ${hash(code)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'; ` +
+    "require-trusted-types-for 'script'; trusted-types 'none'";
+  return (
+    `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">` +
+    `<meta name="viewport" content="width=device-width, initial-scale=1"><title>labelscope</title><style>${style}</style></head><body>\n` +
+    readFileSync(join(PAGE, "body.html"), "utf8") +
+    `<script type="application/json" id="facts">${JSON.stringify(facts).replaceAll("<", "\\u003c")}</script>` +
+    `<script type="text/plain" id="profile">${gzipSync(bytes).toString("base64")}</script><script>${code}</script></body></html>`
+  );
 }

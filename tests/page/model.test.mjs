@@ -3,13 +3,32 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { DamagedPage, readColumns, unpack } from "../../cli/format/page/decode.mjs";
-import { NO_FILTER, both, failedBits, matchingFunctions, withValue } from "../../cli/format/page/filter.mjs";
+import {
+  NO_FILTER,
+  both,
+  failedBits,
+  matchingFunctions,
+  withValue,
+} from "../../cli/format/page/filter.mjs";
 import { Profile } from "../../cli/format/page/model.mjs";
 import { Questions } from "../../cli/format/page/questions.mjs";
 import { Slice } from "../../cli/format/page/slice.mjs";
 import { DEFAULT_STATE } from "../../cli/format/page/state.mjs";
-import { codeSums, functionTotals, histogram, matchedWeight, pivotTotals } from "../../cli/format/page/tables.mjs";
-import { CallTree, FunctionTree, InvertedTree, boxName, standardErrors, tokenText } from "../../cli/format/page/tree.mjs";
+import {
+  codeSums,
+  functionTotals,
+  histogram,
+  matchedWeight,
+  pivotTotals,
+} from "../../cli/format/page/tables.mjs";
+import {
+  CallTree,
+  FunctionTree,
+  InvertedTree,
+  boxName,
+  standardErrors,
+  tokenText,
+} from "../../cli/format/page/tree.mjs";
 import { ProfileText, container } from "./encode.mjs";
 
 // Always the same numbers: a failure can be repeated.
@@ -27,7 +46,12 @@ function numbers(seed) {
 function randomText(seed) {
   const pick = numbers(seed);
   const text = new ProfileText();
-  const threads = [0, text.thread(10, 11, "worker", "shop"), text.thread(10, 12, "", "shop"), text.thread(20, 20, "main", "db")];
+  const threads = [
+    0,
+    text.thread(10, 11, "worker", "shop"),
+    text.thread(10, 12, "", "shop"),
+    text.thread(20, 20, "main", "db"),
+  ];
   for (let i = 0; i < 150; i++) {
     const stack = Array.from({ length: 1 + pick(8) }, () => `f${pick(6)}`);
     const labels = {};
@@ -36,8 +60,11 @@ function randomText(seed) {
     if (pick(9) === 0) labels.pid = "mine";
     const unreadable = pick(10) === 0;
     text.sample(stack, unreadable ? {} : labels, {
-      weight: pick(5) === 0 ? 2 ** 40 + pick(1000) : pick(100000), count: 1 + pick(3), thread: threads[pick(4)],
-      outcome: unreadable ? 3 : Object.keys(labels).length > 0 ? 0 : 1, ...(pick(5) > 0 ? { time: pick(500) } : {}),
+      weight: pick(5) === 0 ? 2 ** 40 + pick(1000) : pick(100000),
+      count: 1 + pick(3),
+      thread: threads[pick(4)],
+      outcome: unreadable ? 3 : Object.keys(labels).length > 0 ? 0 : 1,
+      ...(pick(5) > 0 ? { time: pick(500) } : {}),
     });
   }
   return text;
@@ -49,24 +76,38 @@ const load = (text, facts = {}) => new Profile(readColumns(text.bytes()), facts)
 function valueOf(text, sample, key) {
   if (Object.hasOwn(sample.labels, key)) return sample.labels[key];
   const thread = text.threads[sample.thread];
-  const own = { pid: thread.pid, thread_id: thread.tid, thread_name: thread.name, comm: thread.comm }[key];
+  const own = {
+    pid: thread.pid,
+    thread_id: thread.tid,
+    thread_name: thread.name,
+    comm: thread.comm,
+  }[key];
   if (own !== undefined && own !== "" && sample.thread !== 0) return String(own);
   return sample.outcome > 1 ? false : null;
 }
 
 function passes(text, sample, filter) {
-  return filter.terms.every(({ key, only, not }) => {
-    const value = valueOf(text, sample, key);
-    return (only.length === 0 || only.includes(value)) && !not.includes(value);
-  }) && (!filter.time || (sample.time >= filter.time[0] && sample.time < filter.time[1]))
-    && (!filter.stack || sample.stack.some((name) => new RegExp(filter.stack, "iu").test(name)));
+  return (
+    filter.terms.every(({ key, only, not }) => {
+      const value = valueOf(text, sample, key);
+      return (only.length === 0 || only.includes(value)) && !not.includes(value);
+    }) &&
+    (!filter.time || (sample.time >= filter.time[0] && sample.time < filter.time[1])) &&
+    (!filter.stack || sample.stack.some((name) => new RegExp(filter.stack, "iu").test(name)))
+  );
 }
 
 const FILTERS = [
   NO_FILTER,
   { ...NO_FILTER, terms: [{ key: "tenant", only: ["a", ""], not: [] }] },
   { ...NO_FILTER, terms: [{ key: "tenant", only: [null, false], not: [] }] },
-  { ...NO_FILTER, terms: [{ key: "route", only: [], not: ["/r1", null] }, { key: "pid", only: ["10", "mine"], not: [] }] },
+  {
+    ...NO_FILTER,
+    terms: [
+      { key: "route", only: [], not: ["/r1", null] },
+      { key: "pid", only: ["10", "mine"], not: [] },
+    ],
+  },
   { terms: [{ key: "comm", only: ["shop"], not: [] }], time: [100, 300], stack: "F[13]$" },
   { ...NO_FILTER, terms: [{ key: "tenant", only: ["of nobody"], not: [] }] },
 ];
@@ -111,37 +152,63 @@ for (let seed = 1; seed <= 12; seed++) {
 
       test(`filter ${number}: weight and samples`, () => {
         assert.equal(slice.weight, sum(samples));
-        assert.equal(slice.count, samples.reduce((total, sample) => total + sample.count, 0));
+        assert.equal(
+          slice.count,
+          samples.reduce((total, sample) => total + sample.count, 0),
+        );
       });
       test(`filter ${number}: call tree, alone and under groups`, () => {
-        assert.deepEqual(sorted(paths(profile, new CallTree(profile, [slice]).root)), sorted(naivePaths(samples, (s) => s.stack)));
+        assert.deepEqual(
+          sorted(paths(profile, new CallTree(profile, [slice]).root)),
+          sorted(naivePaths(samples, (s) => s.stack)),
+        );
         const tree = new CallTree(profile, [slice], { groups: [key("tenant"), key("pid")] });
-        assert.deepEqual(sorted(paths(profile, tree.root)),
-          sorted(naivePaths(samples, (s) => [group("tenant")(s), group("pid")(s), ...s.stack])));
+        assert.deepEqual(
+          sorted(paths(profile, tree.root)),
+          sorted(naivePaths(samples, (s) => [group("tenant")(s), group("pid")(s), ...s.stack])),
+        );
       });
       test(`filter ${number}: groups as leaves`, () => {
-        const tree = new CallTree(profile, [slice], { groups: [key("route"), key("comm")], leaves: true });
-        assert.deepEqual(sorted(paths(profile, tree.root)),
-          sorted(naivePaths(samples, (s) => [...s.stack, group("route")(s), group("comm")(s)])));
+        const tree = new CallTree(profile, [slice], {
+          groups: [key("route"), key("comm")],
+          leaves: true,
+        });
+        assert.deepEqual(
+          sorted(paths(profile, tree.root)),
+          sorted(naivePaths(samples, (s) => [...s.stack, group("route")(s), group("comm")(s)])),
+        );
       });
       test(`filter ${number}: upside down`, () => {
         const tree = new InvertedTree(profile, [slice], { groups: [key("tenant")] });
-        assert.deepEqual(sorted(paths(profile, tree.root)),
-          sorted(naivePaths(samples, (s) => [group("tenant")(s), ...[...s.stack].reverse()])));
+        assert.deepEqual(
+          sorted(paths(profile, tree.root)),
+          sorted(naivePaths(samples, (s) => [group("tenant")(s), ...[...s.stack].reverse()])),
+        );
       });
       test(`filter ${number}: what is too small is still in the size of the rest`, () => {
         const tree = new CallTree(profile, [slice], { groups: [key("route")] });
         const least = slice.weight / 8;
         const { shown, hiddenSize } = tree.root.children(least);
         assert.ok(shown.every((box) => box.size >= least));
-        assert.ok(Math.abs(shown.reduce((total, box) => total + box.size, hiddenSize) - slice.weight) <= 1e-6 * slice.weight);
+        assert.ok(
+          Math.abs(shown.reduce((total, box) => total + box.size, hiddenSize) - slice.weight) <=
+            1e-6 * slice.weight,
+        );
       });
       test(`filter ${number}: functions count once a sample`, () => {
         const { self, total } = functionTotals(profile, slice);
         for (let fn = 0; fn < profile.functions.count; fn++) {
           const name = profile.functions.name(fn);
-          assert.equal(total[fn], sum(samples.filter((s) => s.stack.includes(name))), `total of ${name}`);
-          assert.equal(self[fn], sum(samples.filter((s) => s.stack.at(-1) === name)), `self of ${name}`);
+          assert.equal(
+            total[fn],
+            sum(samples.filter((s) => s.stack.includes(name))),
+            `total of ${name}`,
+          );
+          assert.equal(
+            self[fn],
+            sum(samples.filter((s) => s.stack.at(-1) === name)),
+            `self of ${name}`,
+          );
         }
       });
       test(`filter ${number}: a column for each value`, () => {
@@ -149,11 +216,17 @@ for (let seed = 1; seed <= 12; seed++) {
         const shown = columns.filter((column) => column.code >= 0);
         for (const column of columns) {
           const tokens = shown.map((one) => key("route").token(one.code));
-          const of = samples.filter((s) => (column.code < 0 ? !tokens.includes(valueOf(text, s, "route"))
-            : valueOf(text, s, "route") === key("route").token(column.code)));
+          const of = samples.filter((s) =>
+            column.code < 0
+              ? !tokens.includes(valueOf(text, s, "route"))
+              : valueOf(text, s, "route") === key("route").token(column.code),
+          );
           assert.equal(column.whole, sum(of));
           for (let fn = 0; fn < profile.functions.count; fn++) {
-            assert.equal(column.total[fn], sum(of.filter((s) => s.stack.includes(profile.functions.name(fn)))));
+            assert.equal(
+              column.total[fn],
+              sum(of.filter((s) => s.stack.includes(profile.functions.name(fn)))),
+            );
           }
         }
         assert.equal(columns.length - shown.length, others > 0 ? 1 : 0);
@@ -163,7 +236,11 @@ for (let seed = 1; seed <= 12; seed++) {
           const sums = codeSums(profile, slice, one);
           sums.forEach((weight, code) => {
             if (one.name === "labelscope.outcome") return;
-            assert.equal(weight, sum(samples.filter((s) => valueOf(text, s, one.name) === one.token(code))), `${one.name} ${code}`);
+            assert.equal(
+              weight,
+              sum(samples.filter((s) => valueOf(text, s, one.name) === one.token(code))),
+              `${one.name} ${code}`,
+            );
           });
         }
       });
@@ -173,31 +250,54 @@ for (let seed = 1; seed <= 12; seed++) {
         const has = samples.filter((s) => s.stack.includes(name));
         const callees = new FunctionTree(profile, [slice], fn, "callees");
         assert.equal(callees.root.weights[0], sum(has));
-        assert.deepEqual(sorted(paths(profile, callees.root)), sorted(naivePaths(has, (s) => s.stack.slice(s.stack.indexOf(name) + 1))));
+        assert.deepEqual(
+          sorted(paths(profile, callees.root)),
+          sorted(naivePaths(has, (s) => s.stack.slice(s.stack.indexOf(name) + 1))),
+        );
         const callers = new FunctionTree(profile, [slice], fn, "callers");
-        assert.deepEqual(sorted(paths(profile, callers.root)), sorted(naivePaths(has, (s) => s.stack.slice(0, s.stack.indexOf(name)).reverse())));
+        assert.deepEqual(
+          sorted(paths(profile, callers.root)),
+          sorted(naivePaths(has, (s) => s.stack.slice(0, s.stack.indexOf(name)).reverse())),
+        );
       });
       test(`filter ${number}: search and time`, () => {
         const regexp = /f[24]/iu;
-        assert.equal(matchedWeight(profile, slice, matchingFunctions(profile, regexp)), sum(samples.filter((s) => s.stack.some((one) => regexp.test(one)))));
+        assert.equal(
+          matchedWeight(profile, slice, matchingFunctions(profile, regexp)),
+          sum(samples.filter((s) => s.stack.some((one) => regexp.test(one)))),
+        );
         const [bars] = histogram(profile, slice, 7);
-        assert.equal(bars.reduce((a, b) => a + b, 0), sum(samples.filter((s) => s.time !== undefined)));
+        assert.equal(
+          bars.reduce((a, b) => a + b, 0),
+          sum(samples.filter((s) => s.time !== undefined)),
+        );
       });
     }
     test("a comparison has both parts, and shares of each", () => {
-      const [a, b] = [FILTERS[1], FILTERS[3]].map((filter) => Slice.chosen(profile, failedBits(profile, filter).bits));
+      const [a, b] = [FILTERS[1], FILTERS[3]].map((filter) =>
+        Slice.chosen(profile, failedBits(profile, filter).bits),
+      );
       const tree = new CallTree(profile, [a, b], { groups: [profile.keys.get("comm")] });
       for (const [index, filter] of [FILTERS[1], FILTERS[3]].entries()) {
         const samples = text.samples.filter((sample) => passes(text, sample, filter));
         for (const box of tree.root.children(0).shown) {
-          assert.equal(box.weights[index], sum(samples.filter((s) => `comm=${tokenText(valueOf(text, s, "comm"))}` === boxName(profile, box))));
+          assert.equal(
+            box.weights[index],
+            sum(
+              samples.filter(
+                (s) => `comm=${tokenText(valueOf(text, s, "comm"))}` === boxName(profile, box),
+              ),
+            ),
+          );
         }
       }
       assert.ok(Math.abs(tree.root.size - 1) < 1e-9);
     });
     test("what a label can be filtered to is what its own filter does not hide", () => {
       const state = { ...DEFAULT_STATE, filter: FILTERS[3] };
-      const entry = new Questions(profile).labels(state, "").find((one) => one.key.name === "route");
+      const entry = new Questions(profile)
+        .labels(state, "")
+        .find((one) => one.key.name === "route");
       const others = { ...FILTERS[3], terms: FILTERS[3].terms.slice(1) };
       assert.equal(entry.whole, sum(text.samples.filter((sample) => passes(text, sample, others))));
     });
@@ -217,7 +317,9 @@ test("clicks on values add, take away and turn round", () => {
 test("two filters that exclude each other choose nothing", () => {
   const a = { ...NO_FILTER, terms: [{ key: "tenant", only: ["a"], not: [] }] };
   const b = { ...NO_FILTER, terms: [{ key: "tenant", only: ["b"], not: [] }] };
-  const profile = load(new ProfileText().sample(["f"], { tenant: "a" }).sample(["f"], { tenant: "b" }));
+  const profile = load(
+    new ProfileText().sample(["f"], { tenant: "a" }).sample(["f"], { tenant: "b" }),
+  );
   assert.equal(Slice.chosen(profile, failedBits(profile, both(a, b)).bits).weight, 0);
 });
 
@@ -263,5 +365,9 @@ test("a damaged data block says so, wherever it is cut or changed", async () => 
 
 test("sections and fields of later versions are skipped", () => {
   const sections = new ProfileText().sample(["f"]).sections();
-  assert.equal(new Profile(readColumns(container({ "of tomorrow": Buffer.from([1, 2]), ...sections }))).rows.count, 1);
+  assert.equal(
+    new Profile(readColumns(container({ "of tomorrow": Buffer.from([1, 2]), ...sections }))).rows
+      .count,
+    1,
+  );
 });

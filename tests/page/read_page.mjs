@@ -42,10 +42,17 @@ const numbers = (name) => {
 };
 let end = sections["strings.bytes"][0];
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const strings = numbers("strings.length").map((length) => decoder.decode(bytes.subarray(end, (end += length))));
+const strings = numbers("strings.length").map((length) =>
+  decoder.decode(bytes.subarray(end, (end += length))),
+);
 const column = (name) => numbers(name);
 const text = (name) => numbers(name).map((number) => strings[number]);
-const [names, files, functionModules, kinds] = [text("function.name"), text("function.file"), text("function.module"), column("function.kind")];
+const [names, files, functionModules, kinds] = [
+  text("function.name"),
+  text("function.file"),
+  text("function.module"),
+  column("function.kind"),
+];
 const depths = column("node.depth");
 const nodeFunctions = column("node.function");
 const path = [];
@@ -64,16 +71,44 @@ const sets = column("set.size").map((size, i) => {
   for (let n = 0; n < size; n++, label++) labels[keys[label]] = values[label];
   return { labels, outcome: outcomes[column("set.outcome")[i]] };
 });
-const [pids, tids, threadNames, comms] = [column("thread.pid"), column("thread.tid"), text("thread.name"), text("thread.comm")];
-const [weights, counts, threads, setNumbers, times] = ["weight", "count", "thread", "set", "time"].map((name) => column(`sample.${name}`));
+const [pids, tids, threadNames, comms] = [
+  column("thread.pid"),
+  column("thread.tid"),
+  text("thread.name"),
+  text("thread.comm"),
+];
+const [weights, counts, threads, setNumbers, times] = [
+  "weight",
+  "count",
+  "thread",
+  "set",
+  "time",
+].map((name) => column(`sample.${name}`));
 let time = 0;
 const samples = column("sample.stack").map((stack, i) => ({
-  stack: stacks[stackNodes[stack]].map((fn) => ({ name: names[fn], file: files[fn], module: functionModules[fn], kind: kinds[fn] })),
-  ...sets[setNumbers[i]], pid: pids[threads[i]], tid: tids[threads[i]], thread_name: threadNames[threads[i]], comm: comms[threads[i]],
-  weight: weights[i], count: counts[i], tick: i < times.length ? (time += times[i]) : null,
+  stack: stacks[stackNodes[stack]].map((fn) => ({
+    name: names[fn],
+    file: files[fn],
+    module: functionModules[fn],
+    kind: kinds[fn],
+  })),
+  ...sets[setNumbers[i]],
+  pid: pids[threads[i]],
+  tid: tids[threads[i]],
+  thread_name: threadNames[threads[i]],
+  comm: comms[threads[i]],
+  weight: weights[i],
+  count: counts[i],
+  tick: i < times.length ? (time += times[i]) : null,
 }));
-process.stdout.write(JSON.stringify({
-  facts: JSON.parse(between('id="facts">', "<")), samples,
-  allowed: policy.includes(`script-src ${hash(code)};`) && policy.includes(`style-src ${hash(between("<style>", "</style>"))};`),
-  same_script: code === script(), elements: (html.match(/<script/g) ?? []).length,
-}));
+process.stdout.write(
+  JSON.stringify({
+    facts: JSON.parse(between('id="facts">', "<")),
+    samples,
+    allowed:
+      policy.includes(`script-src ${hash(code)};`) &&
+      policy.includes(`style-src ${hash(between("<style>", "</style>"))};`),
+    same_script: code === script(),
+    elements: (html.match(/<script/g) ?? []).length,
+  }),
+);

@@ -14,13 +14,31 @@ import { bounded, percent, shortName, timeText } from "../../cli/format/page/tex
 import { PAGE, ProfileText, modules, script } from "./encode.mjs";
 
 test("times and shares are as short as they can be", () => {
-  assert.deepEqual([0, 950, 12345, 4.56e6, 78.9e9].map(timeText), ["0 ns", "950 ns", "12.3 µs", "4.56 ms", "78.9 s"]);
-  assert.deepEqual([[0, 1], [1, 1e6], [1, 2], [999999, 1e6], [1, 1], [1, 0]].map(([a, b]) => percent(a, b)),
-    ["0.0%", "<0.1%", "50.0%", ">99.9%", "100.0%", "0%"]);
+  assert.deepEqual([0, 950, 12345, 4.56e6, 78.9e9].map(timeText), [
+    "0 ns",
+    "950 ns",
+    "12.3 µs",
+    "4.56 ms",
+    "78.9 s",
+  ]);
+  assert.deepEqual(
+    [
+      [0, 1],
+      [1, 1e6],
+      [1, 2],
+      [999999, 1e6],
+      [1, 1],
+      [1, 0],
+    ].map(([a, b]) => percent(a, b)),
+    ["0.0%", "<0.1%", "50.0%", ">99.9%", "100.0%", "0%"],
+  );
 });
 
 test("long names lose their arguments first, and operators keep their names", () => {
-  assert.equal(shortName("std::map<int, std::pair<a, b>>::find(int const&) const"), "std::map::find const");
+  assert.equal(
+    shortName("std::map<int, std::pair<a, b>>::find(int const&) const"),
+    "std::map::find const",
+  );
   assert.equal(shortName("ns::(anonymous namespace)::work(int)"), "ns::work");
   assert.equal(shortName("a::operator<(b const&)"), "a::operator<");
   assert.equal(shortName("main.(*S).Run"), "main.(*S).Run");
@@ -32,9 +50,22 @@ test("long names lose their arguments first, and operators keep their names", ()
 
 test("a link says what differs from the first view, and gives it back", () => {
   const state = {
-    ...DEFAULT_STATE, view: "table", groups: ["a&b=c", "ключ", "#"], search: "x|y%20", zoom: ["0:2", "f17"], compare: true,
-    filter: { terms: [{ key: "k", only: ["", null, false, "(unset)"], not: ["\"><script>"] }], time: [1, 20], stack: "^f" },
-    a: { ...NO_FILTER, terms: [{ key: "k", only: ["1"], not: [] }] }, function: 3, ascending: true, leaves: true, icicle: false,
+    ...DEFAULT_STATE,
+    view: "table",
+    groups: ["a&b=c", "ключ", "#"],
+    search: "x|y%20",
+    zoom: ["0:2", "f17"],
+    compare: true,
+    filter: {
+      terms: [{ key: "k", only: ["", null, false, "(unset)"], not: ['"><script>'] }],
+      time: [1, 20],
+      stack: "^f",
+    },
+    a: { ...NO_FILTER, terms: [{ key: "k", only: ["1"], not: [] }] },
+    function: 3,
+    ascending: true,
+    leaves: true,
+    icicle: false,
   };
   const { state: back, problem } = readState(writeState(state));
   assert.equal(problem, "");
@@ -43,8 +74,18 @@ test("a link says what differs from the first view, and gives it back", () => {
 });
 
 test("a link that is not ours changes nothing, and says so", () => {
-  for (const wrong of ["#filter=[[[1,[],[]]]]", "#view=other", "#groups={}", "#filter=%", "#function=x", "#__proto__=1", "#toString=1", "#zoom=[1]",
-    '#filter=[[],[1,"b"],""]', '#filter=[[],null,"("]']) {
+  for (const wrong of [
+    "#filter=[[[1,[],[]]]]",
+    "#view=other",
+    "#groups={}",
+    "#filter=%",
+    "#function=x",
+    "#__proto__=1",
+    "#toString=1",
+    "#zoom=[1]",
+    '#filter=[[],[1,"b"],""]',
+    '#filter=[[],null,"("]',
+  ]) {
     const { state, problem } = readState(wrong);
     assert.deepEqual(state, { ...DEFAULT_STATE }, wrong);
     assert.match(problem, /left out/, wrong);
@@ -54,7 +95,9 @@ test("a link that is not ours changes nothing, and says so", () => {
 
 test("text on every colour of a value can be read", () => {
   const luminance = (color) => {
-    const parts = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    const parts = [1, 3, 5]
+      .map((at) => parseInt(color.slice(at, at + 2), 16) / 255)
+      .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
   };
   for (const safe of [false, true]) {
@@ -69,21 +112,33 @@ test("text on every colour of a value can be read", () => {
 
 const text = new ProfileText();
 const thread = text.thread(10, 11, "worker", "shop");
-text.sample(["main", "a;b"], { tenant: "=1+1", route: 'x,"y"' }, { weight: 2 ** 50, count: 2, thread, time: 5 });
+text.sample(
+  ["main", "a;b"],
+  { tenant: "=1+1", route: 'x,"y"' },
+  { weight: 2 ** 50, count: 2, thread, time: 5 },
+);
 text.sample(["main", "a;b"], { tenant: "=1+1", route: 'x,"y"' }, { weight: 5, thread, time: 6 });
 text.sample(["main"], {}, { weight: 7, outcome: 3, thread });
 const profile = new Profile(readColumns(text.bytes()), { mode: "cpu", period_ns: 10 });
 const all = Slice.chosen(profile, new Uint32Array(profile.rows.count));
 
 test("folded: groups in front, equal stacks added up", () => {
-  assert.equal(foldedText(profile, all, [profile.keys.get("tenant")]),
-    `tenant=(unreadable);main 7\ntenant==1+1;main;a\\x3bb ${2 ** 50 + 5}\n`);
+  assert.equal(
+    foldedText(profile, all, [profile.keys.get("tenant")]),
+    `tenant=(unreadable);main 7\ntenant==1+1;main;a\\x3bb ${2 ** 50 + 5}\n`,
+  );
 });
 
 test("CSV: quotes doubled, no cell is a formula", () => {
   const lines = csvText(profile, all).split("\r\n");
-  assert.equal(lines[0], "time_ns,samples,function,module,tenant,route,comm,thread_name,thread_id,pid,labelscope.outcome");
-  assert.ok(lines.includes(`${2 ** 50 + 5},3,a;b,,'=1+1,"x,""y""",shop,worker,11,10,(unset)`), lines.join("\n"));
+  assert.equal(
+    lines[0],
+    "time_ns,samples,function,module,tenant,route,comm,thread_name,thread_id,pid,labelscope.outcome",
+  );
+  assert.ok(
+    lines.includes(`${2 ** 50 + 5},3,a;b,,'=1+1,"x,""y""",shop,worker,11,10,(unset)`),
+    lines.join("\n"),
+  );
 });
 
 test("pprof: gzip is for the browser; the message begins with its sample types", async () => {
@@ -95,11 +150,17 @@ test("all modules become one scope: no name twice, none used before its module",
   const owner = new Map();
   for (const name of modules()) {
     const code = readFileSync(join(PAGE, name), "utf8");
-    for (const [, used] of code.matchAll(/^import [^"]*"\.\/([^"]*)"/gm)) assert.ok([...owner.values()].includes(used), `${name} uses ${used}, which comes later`);
-    for (const [, made] of code.matchAll(/^(?:export )?(?:async )?(?:function|const|let|class) +([A-Za-z_$][\w$]*)/gm)) {
+    for (const [, used] of code.matchAll(/^import [^"]*"\.\/([^"]*)"/gm))
+      assert.ok([...owner.values()].includes(used), `${name} uses ${used}, which comes later`);
+    for (const [, made] of code.matchAll(
+      /^(?:export )?(?:async )?(?:function|const|let|class) +([A-Za-z_$][\w$]*)/gm,
+    )) {
       assert.ok(!owner.has(made), `${made} is in ${name} and in ${owner.get(made)}`);
       owner.set(made, name);
     }
   }
-  assert.doesNotMatch(script(), /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function\(|<\/script/i);
+  assert.doesNotMatch(
+    script(),
+    /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function\(|<\/script/i,
+  );
 });

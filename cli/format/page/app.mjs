@@ -28,7 +28,7 @@ class App {
     const telling = this.questions.tellingKey();
     const groups = (profile.facts.group_by ?? []).filter((name) => profile.keys.has(name));
     this.initial = { ...DEFAULT_STATE, groups, color: telling, pivot: telling, ...this.sides() };
-    this.slot = "";  // which filter a click changes: "", "a" or "b"
+    this.slot = ""; // which filter a click changes: "", "a" or "b"
     this.theme = remembered("theme");
     this.safe = remembered("palette") === "safe";
     this.buildViews();
@@ -50,30 +50,49 @@ class App {
 
   buildViews() {
     const flame = {
-      color: (box) => this.boxes.boxColor(box), text: (box) => this.boxes.boxText(box), describe: (box) => this.boxes.describe(box),
-      onhover: (box, event) => this.showTip(box, event), onselect: (box) => this.showStatus(box),
+      color: (box) => this.boxes.boxColor(box),
+      text: (box) => this.boxes.boxText(box),
+      describe: (box) => this.boxes.describe(box),
+      onhover: (box, event) => this.showTip(box, event),
+      onselect: (box) => this.showStatus(box),
     };
     this.flame = new FlameView(byId("flame-panel"), {
-      ...flame, id: "flame", label: "flame graph", onzoom: (zoom) => this.set({ zoom }), onpick: (box) => this.openFunction(box.function),
+      ...flame,
+      id: "flame",
+      label: "flame graph",
+      onzoom: (zoom) => this.set({ zoom }),
+      onpick: (box) => this.openFunction(box.function),
     });
     this.table = new TableView(byId("table-panel"), {
-      label: "functions", onopen: (fn) => this.openFunction(fn),
-      onsort: (sort) => this.set({ sort, ascending: sort === this.state.sort ? !this.state.ascending : sort === "name" }),
+      label: "functions",
+      onopen: (fn) => this.openFunction(fn),
+      onsort: (sort) =>
+        this.set({
+          sort,
+          ascending: sort === this.state.sort ? !this.state.ascending : sort === "name",
+        }),
     });
-    this.functionView = new FunctionView(byId("function-panel"), { flame, onpick: (fn) => this.openFunction(fn) });
+    this.functionView = new FunctionView(byId("function-panel"), {
+      flame,
+      onpick: (fn) => this.openFunction(fn),
+    });
     this.labels = new LabelsView(byId("rail"), {
-      onvalue: (key, token, how) => this.changeFilter((filter) => withValue(filter, key, token, how)),
+      onvalue: (key, token, how) =>
+        this.changeFilter((filter) => withValue(filter, key, token, how)),
       onclear: (key) => this.changeFilter((filter) => withoutKey(filter, key)),
       ongroup: (key) => this.toggleGroup(key),
       oncolor: (key) => this.set({ color: this.state.color === key ? "" : key }),
     });
-    this.time = new TimeView(byId("time"), { onrange: (time) => this.set({ filter: { ...this.state.filter, time } }) });
+    this.time = new TimeView(byId("time"), {
+      onrange: (time) => this.set({ filter: { ...this.state.filter, time } }),
+    });
     this.time.resized = () => this.renderTime();
     byId("time").hidden = this.profile.rows.timed === 0;
   }
 
   buildControls() {
-    for (const tab of document.querySelectorAll("[data-view]")) tab.addEventListener("click", () => this.set({ view: tab.dataset.view }));
+    for (const tab of document.querySelectorAll("[data-view]"))
+      tab.addEventListener("click", () => this.set({ view: tab.dataset.view }));
     const press = (id, action) => byId(id).addEventListener("click", action);
     press("compare-button", () => this.toggleCompare());
     press("labels-button", () => this.toggleRail());
@@ -81,7 +100,9 @@ class App {
     press("palette-button", () => this.togglePalette());
     press("help-button", () => openHelp());
     press("save-button", () => this.openSave());
-    press("search-keep", () => this.set({ filter: { ...this.state.filter, stack: this.state.search }, search: "" }));
+    press("search-keep", () =>
+      this.set({ filter: { ...this.state.filter, stack: this.state.search }, search: "" }),
+    );
     const search = byId("search");
     let waiting = 0;
     search.addEventListener("input", () => {
@@ -99,14 +120,21 @@ class App {
   read() {
     const { state, problem } = readState(location.hash, this.initial);
     const known = (name) => this.profile.keys.has(name);
-    const missing = [...state.groups, state.color, state.pivot, ...[state.filter, state.a, state.b].flatMap((f) => f.terms.map((t) => t.key))]
-      .filter((name) => name !== "" && !known(name));
+    const missing = [
+      ...state.groups,
+      state.color,
+      state.pivot,
+      ...[state.filter, state.a, state.b].flatMap((f) => f.terms.map((t) => t.key)),
+    ].filter((name) => name !== "" && !known(name));
     state.groups = state.groups.filter(known);
     if (!known(state.color)) state.color = "";
     if (!known(state.pivot)) state.pivot = "";
     if (state.function >= this.profile.functions.count) state.function = -1;
     this.state = state;
-    const missed = missing.length > 0 ? `This profile has no label ${bounded([...new Set(missing)].join(", "), 200)}.` : "";
+    const missed =
+      missing.length > 0
+        ? `This profile has no label ${bounded([...new Set(missing)].join(", "), 200)}.`
+        : "";
     this.notice([problem, missed].filter(Boolean).join(" "));
     this.render();
   }
@@ -116,7 +144,8 @@ class App {
     const before = writeState(this.state, this.initial);
     this.state = { ...this.state, ...change };
     // Another tree has other boxes.
-    if (!("zoom" in change) && ["groups", "leaves", "inverted"].some((name) => name in change)) this.state.zoom = [];
+    if (!("zoom" in change) && ["groups", "leaves", "inverted"].some((name) => name in change))
+      this.state.zoom = [];
     const after = writeState(this.state, this.initial);
     if (after !== before) {
       const address = after === "" ? location.pathname + location.search : after;
@@ -134,7 +163,9 @@ class App {
 
   toggleGroup(name) {
     const { groups } = this.state;
-    this.set({ groups: groups.includes(name) ? groups.filter((one) => one !== name) : [...groups, name] });
+    this.set({
+      groups: groups.includes(name) ? groups.filter((one) => one !== name) : [...groups, name],
+    });
   }
 
   toggleCompare() {
@@ -157,7 +188,11 @@ class App {
   notice(text) {
     const area = byId("notice");
     area.hidden = text === "";
-    fill(area, text, element("button", { "aria-label": "close", onclick: () => this.notice("") }, "×"));
+    fill(
+      area,
+      text,
+      element("button", { "aria-label": "close", onclick: () => this.notice("") }, "×"),
+    );
   }
 
   get dark() {
@@ -204,20 +239,30 @@ class App {
     this.renderSearch();
     this.renderTime();
     this.showTip(null);
-    ({ flame: () => this.renderFlame(), table: () => this.renderTable(), function: () => this.renderFunction() })[state.view]();
+    ({
+      flame: () => this.renderFlame(),
+      table: () => this.renderTable(),
+      function: () => this.renderFunction(),
+    })[state.view]();
     this.showStatus(null);
   }
 
   renderLabels() {
     const { state } = this;
     const slot = state.compare ? this.slot : "";
-    this.labels.show(this.questions.labels(state, slot).map((entry) => {
-      return {
-        ...entry, values: this.questions.inOrder(state, entry.key, entry.sums), grouped: state.groups.includes(entry.key.name),
-        colored: !state.compare && state.color === entry.key.name, palette: this.safe,
-        sides: state.compare ? JSON.stringify([state.a, state.b]) : "", color: (code) => this.boxes.valueColor(entry.key, code),
-      };
-    }));
+    this.labels.show(
+      this.questions.labels(state, slot).map((entry) => {
+        return {
+          ...entry,
+          values: this.questions.inOrder(state, entry.key, entry.sums),
+          grouped: state.groups.includes(entry.key.name),
+          colored: !state.compare && state.color === entry.key.name,
+          palette: this.safe,
+          sides: state.compare ? JSON.stringify([state.a, state.b]) : "",
+          color: (code) => this.boxes.valueColor(entry.key, code),
+        };
+      }),
+    );
   }
 
   renderSearch() {
@@ -227,16 +272,25 @@ class App {
     const found = this.questions.search(state);
     input.classList.toggle("wrong", found?.problem === true);
     byId("search-keep").hidden = !found || found.problem || found.functions === 0;
-    byId("search-result").textContent = found === null ? "" : found.problem ? "not a regular expression"
-      : `${percent(found.share, found.whole)} in ${counted(found.functions, "function", "functions")}`;
+    byId("search-result").textContent = resultText(found);
   }
 
   renderTime() {
     if (!this.state || this.profile.rows.timed === 0) return;
     const key = this.profile.keys.get(this.state.color);
     const bars = this.questions.histogram(this.state, this.time.bins(this.profile.rows.timed));
-    const colors = this.state.compare ? SIDE_COLORS : key ? Array.from({ length: CLASSES }, (_, part) => this.boxes.classColor(part)) : [getComputedStyle(document.documentElement).getPropertyValue("--accent")];
-    this.time.show({ bars, colors, range: this.state.filter.time, last: this.profile.rows.lastTime, tick: this.profile.tick });
+    const colors = this.state.compare
+      ? SIDE_COLORS
+      : key
+        ? Array.from({ length: CLASSES }, (_, part) => this.boxes.classColor(part))
+        : [getComputedStyle(document.documentElement).getPropertyValue("--accent")];
+    this.time.show({
+      bars,
+      colors,
+      range: this.state.filter.time,
+      last: this.profile.rows.lastTime,
+      tick: this.profile.tick,
+    });
   }
 
   renderFlame() {
@@ -245,7 +299,11 @@ class App {
     const empty = this.whole === 0;
     panel.classList.toggle("is-empty", empty);
     const matches = this.questions.search(state)?.matches ?? null;
-    this.flame.show(this.questions.tree(state), { zoom: state.zoom, icicle: state.icicle, matches });
+    this.flame.show(this.questions.tree(state), {
+      zoom: state.zoom,
+      icicle: state.icicle,
+      matches,
+    });
   }
 
   renderTable() {
@@ -256,29 +314,59 @@ class App {
   renderFunction() {
     const { state } = this;
     const totals = this.questions.totals(state);
-    const sum = totals.length === 1 ? totals[0] : {
-      self: totals[0].self.map((value, i) => value + totals[1].self[i]), total: totals[0].total.map((value, i) => value + totals[1].total[i]),
-    };
-    const ranked = this.questions.keep("ranked", this.questions.filters(state), () => heaviestCodes(sum.total));
+    const sum =
+      totals.length === 1
+        ? totals[0]
+        : {
+            self: totals[0].self.map((value, i) => value + totals[1].self[i]),
+            total: totals[0].total.map((value, i) => value + totals[1].total[i]),
+          };
+    const ranked = this.questions.keep("ranked", this.questions.filters(state), () =>
+      heaviestCodes(sum.total),
+    );
     const chosen = state.function >= 0;
     this.functionView.show({
-      profile: this.profile, ranked, totals: sum, whole: this.whole, fn: state.function,
-      trees: chosen ? this.questions.functionTrees(state) : null, breakdown: chosen ? this.breakdown() : [],
+      profile: this.profile,
+      ranked,
+      totals: sum,
+      whole: this.whole,
+      fn: state.function,
+      trees: chosen ? this.questions.functionTrees(state) : null,
+      breakdown: chosen ? this.breakdown() : [],
     });
   }
 
   // Bars of the labels under one function.
   breakdown() {
-    const entries = this.questions.breakdown(this.state, this.state.function).filter((entry) => entry.key.values.length > 0);
+    const entries = this.questions
+      .breakdown(this.state, this.state.function)
+      .filter((entry) => entry.key.values.length > 0);
     return entries.slice(0, 12).map(({ key, sums, whole }) => {
-      return element("section", { class: "key" }, element("h3", {}, bounded(key.name, 60)), element("ul", { class: "values" },
-        ...heaviestCodes(sums, 4).map((code) => {
-          const bar = element("span", { class: "bar" });
-          bar.style.width = `${(100 * sums[code]) / whole}%`;
-          bar.style.background = this.boxes.valueColor(key, code) ?? "";
-          return element("li", {}, element("span", { class: "value", title: weightText(sums[code]) }, bar,
-            element("bdi", { class: "text" }, bounded(valueText(key, code), 80)), element("span", { class: "share" }, percent(sums[code], whole))));
-        })));
+      return element(
+        "section",
+        { class: "key" },
+        element("h3", {}, bounded(key.name, 60)),
+        element(
+          "ul",
+          { class: "values" },
+          ...heaviestCodes(sums, 4).map((code) => {
+            const bar = element("span", { class: "bar" });
+            bar.style.width = `${(100 * sums[code]) / whole}%`;
+            bar.style.background = this.boxes.valueColor(key, code) ?? "";
+            return element(
+              "li",
+              {},
+              element(
+                "span",
+                { class: "value", title: weightText(sums[code]) },
+                bar,
+                element("bdi", { class: "text" }, bounded(valueText(key, code), 80)),
+                element("span", { class: "share" }, percent(sums[code], whole)),
+              ),
+            );
+          }),
+        ),
+      );
     });
   }
 
@@ -288,7 +376,9 @@ class App {
   hint() {
     const { view, function: fn } = this.state;
     if (view === "table") return "Click a row for its function, a head to sort by it. Keys: ?";
-    return view === "function" && fn < 0 ? "Keys: ?" : "Click a box to zoom, double-click for its function. Keys: ?";
+    return view === "function" && fn < 0
+      ? "Keys: ?"
+      : "Click a box to zoom, double-click for its function. Keys: ?";
   }
 
   showStatus(box) {
@@ -297,42 +387,101 @@ class App {
       fill(area, this.whole === 0 ? "No sample passes these filters." : this.hint());
       return;
     }
-    fill(area, element("bdi", {}, bounded(this.boxes.describe(box), 400)),
-      box.kind === "function" ? element("button", { class: "link", onclick: () => this.openFunction(box.function) }, "callers and callees") : null,
-      box.groupKey ? element("button", { class: "link", onclick: () => this.changeFilter((f) => withValue(withoutKey(f, box.groupKey.name), box.groupKey.name, box.groupKey.token(box.code), "only")) }, "only this value") : null);
+    fill(
+      area,
+      element("bdi", {}, bounded(this.boxes.describe(box), 400)),
+      box.kind === "function"
+        ? element(
+            "button",
+            { class: "link", onclick: () => this.openFunction(box.function) },
+            "callers and callees",
+          )
+        : null,
+      box.groupKey
+        ? element(
+            "button",
+            {
+              class: "link",
+              onclick: () =>
+                this.changeFilter((f) =>
+                  withValue(
+                    withoutKey(f, box.groupKey.name),
+                    box.groupKey.name,
+                    box.groupKey.token(box.code),
+                    "only",
+                  ),
+                ),
+            },
+            "only this value",
+          )
+        : null,
+    );
   }
 
   showTip(box, event) {
     const tip = byId("tip");
     tip.hidden = !box || !event || event.pointerType === "touch";
     if (tip.hidden) return;
-    const lines = [element("strong", {}, element("bdi", {}, bounded(box.kind === "rest" ? this.boxes.describe(box) : boxName(this.profile, box), 400)))];
+    const lines = [
+      element(
+        "strong",
+        {},
+        element(
+          "bdi",
+          {},
+          bounded(box.kind === "rest" ? this.boxes.describe(box) : boxName(this.profile, box), 400),
+        ),
+      ),
+    ];
     if (box.kind !== "rest") {
-      lines.push(element("div", {}, this.boxes.describe(box).slice(boxLabel(this.profile, box).length + 2)));
+      lines.push(
+        element("div", {}, this.boxes.describe(box).slice(boxLabel(this.profile, box).length + 2)),
+      );
       if (box.kind === "function") {
         const { functions } = this.profile;
-        const place = [functions.module(box.function), functions.file(box.function)].filter(Boolean).join(" · ");
-        if (place) lines.push(element("div", { class: "note" }, element("bdi", {}, bounded(place, 300))));
+        const place = [functions.module(box.function), functions.file(box.function)]
+          .filter(Boolean)
+          .join(" · ");
+        if (place)
+          lines.push(element("div", { class: "note" }, element("bdi", {}, bounded(place, 300))));
       }
-      lines.push(...this.boxes.tipValues(box).map(([name, share]) => element("div", { class: "tip-value" },
-        element("bdi", {}, bounded(name, 80)), element("span", {}, share))));
+      lines.push(
+        ...this.boxes
+          .tipValues(box)
+          .map(([name, share]) =>
+            element(
+              "div",
+              { class: "tip-value" },
+              element("bdi", {}, bounded(name, 80)),
+              element("span", {}, share),
+            ),
+          ),
+      );
     }
     fill(tip, ...lines);
     const area = tip.getBoundingClientRect();
     tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - area.width - 8))}px`;
     const below = event.clientY + 18;
-    tip.style.top = `${below + area.height > innerHeight ? Math.max(4, event.clientY - area.height - 10) : below}px`;
+    const above = Math.max(4, event.clientY - area.height - 10);
+    tip.style.top = `${below + area.height > innerHeight ? above : below}px`;
   }
 
   // -- dialogs and keys
 
   openSave() {
-    openSave(this.profile, this.questions.slice(this.state), this.questions.groups(this.state), (text) => this.notice(text));
+    openSave(
+      this.profile,
+      this.questions.slice(this.state),
+      this.questions.groups(this.state),
+      (text) => this.notice(text),
+    );
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    const typing = event.target instanceof Element && event.target.matches("input, select, textarea");
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
+      return;
+    const typing =
+      event.target instanceof Element && event.target.matches("input, select, textarea");
     if (event.key === "Escape") {
       if (document.body.classList.contains("rail-open")) this.toggleRail(false);
       else if (typing) event.target.blur();
@@ -343,13 +492,32 @@ class App {
     if (typing) return;
     const view = { 1: "flame", 2: "table", 3: "function" }[event.key];
     const actions = {
-      "?": () => openHelp(), "/": () => byId("search").focus(), n: () => this.flame.nextMatch(1), N: () => this.flame.nextMatch(-1),
-      d: () => this.toggleTheme(), i: () => this.set({ icicle: !this.state.icicle }), u: () => this.set({ inverted: !this.state.inverted }),
-      c: () => this.toggleCompare(), s: () => this.openSave(), g: () => byId("group-add").focus(), t: () => byId("time").firstChild.focus(),
-      l: () => this.focusLabels(), x: () => this.set({ filter: NO_FILTER }), 0: () => this.set({ zoom: [] }), "-": () => this.set({ zoom: this.state.zoom.slice(0, -1) }),
-      ArrowDown: () => this.focusView(), ArrowUp: () => this.focusView(), ArrowLeft: () => this.focusView(), ArrowRight: () => this.focusView(),
+      "?": () => openHelp(),
+      "/": () => byId("search").focus(),
+      n: () => this.flame.nextMatch(1),
+      N: () => this.flame.nextMatch(-1),
+      d: () => this.toggleTheme(),
+      i: () => this.set({ icicle: !this.state.icicle }),
+      u: () => this.set({ inverted: !this.state.inverted }),
+      c: () => this.toggleCompare(),
+      s: () => this.openSave(),
+      g: () => byId("group-add").focus(),
+      t: () => byId("time").firstChild.focus(),
+      l: () => this.focusLabels(),
+      x: () => this.set({ filter: NO_FILTER }),
+      0: () => this.set({ zoom: [] }),
+      "-": () => this.set({ zoom: this.state.zoom.slice(0, -1) }),
+      ArrowDown: () => this.focusView(),
+      ArrowUp: () => this.focusView(),
+      ArrowLeft: () => this.focusView(),
+      ArrowRight: () => this.focusView(),
     };
-    if (event.target instanceof Element && event.target.closest("button") && event.key.startsWith("Arrow")) return;
+    if (
+      event.target instanceof Element &&
+      event.target.closest("button") &&
+      event.key.startsWith("Arrow")
+    )
+      return;
     if (view) this.set({ view });
     else if (Object.hasOwn(actions, event.key)) actions[event.key]();
     else return;
@@ -364,6 +532,13 @@ class App {
   focusView() {
     byId(`${this.state.view}-panel`).querySelector('[tabindex="0"]')?.focus();
   }
+}
+
+function resultText(found) {
+  if (found === null) return "";
+  if (found.problem) return "not a regular expression";
+  const functions = counted(found.functions, "function", "functions");
+  return `${percent(found.share, found.whole)} in ${functions}`;
 }
 
 // What somebody has chosen before; not every browser keeps it for files.

@@ -16,8 +16,10 @@ export function bytesOfBase64(text) {
 
 export async function unpack(base64) {
   if (typeof DecompressionStream === "undefined") {
-    throw new Error("This browser cannot unpack the profile: it has no DecompressionStream. " +
-      "Chrome 80, Firefox 113, Safari 16.4 and everything newer can show this page.");
+    throw new Error(
+      "This browser cannot unpack the profile: it has no DecompressionStream. " +
+        "Chrome 80, Firefox 113, Safari 16.4 and everything newer can show this page.",
+    );
   }
   try {
     const packed = new Blob([bytesOfBase64(base64)]).stream();
@@ -110,37 +112,52 @@ export function readColumns(bytes) {
     if (!sections.has(name)) throw new DamagedPage(`The profile in this page has no ${name}.`);
     return readNumbers(sections.get(name));
   };
-  const strings = readStrings(numbers("strings.length"), sections.get("strings.bytes") ?? new Uint8Array());
+  const strings = readStrings(
+    numbers("strings.length"),
+    sections.get("strings.bytes") ?? new Uint8Array(),
+  );
   const columns = { strings };
   const table = (name, fields, limits = {}) => {
     let length = -1;
     for (const field of fields) {
       const column = numbers(`${name}.${field}`);
-      if (length >= 0 && column.length !== length) throw new DamagedPage(`The columns of ${name} differ in length.`);
+      if (length >= 0 && column.length !== length)
+        throw new DamagedPage(`The columns of ${name} differ in length.`);
       length = column.length;
       const limit = limits[field];
-      columns[`${name}.${field}`] = limit === undefined ? column : checkedBelow(column, limit, `${name}.${field}`);
+      columns[`${name}.${field}`] =
+        limit === undefined ? column : checkedBelow(column, limit, `${name}.${field}`);
     }
     return length;
   };
   const text = strings.length;
-  const functions = table("function", ["name", "file", "module", "kind"], { name: text, file: text, module: text });
+  const functions = table("function", ["name", "file", "module", "kind"], {
+    name: text,
+    file: text,
+    module: text,
+  });
   const nodes = 1 + table("node", ["depth", "function"], { function: functions });
   const stacks = table("stack", ["node"], { node: nodes });
   table("outcome", ["name"], { name: text });
   const sets = table("set", ["outcome", "size"]);
   table("label", ["key", "value"], { key: text, value: text });
   const threads = table("thread", ["pid", "tid", "name", "comm"], { name: text, comm: text });
-  const rows = table("sample", ["stack", "set", "thread", "weight", "count"],
-    { stack: stacks, set: sets, thread: threads });
+  const rows = table("sample", ["stack", "set", "thread", "weight", "count"], {
+    stack: stacks,
+    set: sets,
+    thread: threads,
+  });
   columns["sample.time"] = numbers("sample.time");
-  if (columns["sample.time"].length > rows) throw new DamagedPage("There are more times than samples in this page.");
+  if (columns["sample.time"].length > rows)
+    throw new DamagedPage("There are more times than samples in this page.");
   let labels = 0;
   for (const size of columns["set.size"]) labels += size;
-  if (labels !== columns["label.key"].length) throw new DamagedPage("The labels of this page do not add up.");
+  if (labels !== columns["label.key"].length)
+    throw new DamagedPage("The labels of this page do not add up.");
   let before = 0;
   for (const depth of columns["node.depth"]) {
-    if (depth < 1 || depth > before + 1) throw new DamagedPage("The stacks of this page are no tree.");
+    if (depth < 1 || depth > before + 1)
+      throw new DamagedPage("The stacks of this page are no tree.");
     before = depth;
   }
   return columns;

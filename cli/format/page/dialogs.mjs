@@ -4,20 +4,48 @@ import { compressed, csvText, foldedText, pprofBytes } from "./exports.mjs";
 import { counted, theWeights, weightText } from "./text.mjs";
 
 const KEYS = [
-  ["1 2 3", "flame graph, table, function"], ["/", "search"], ["n  N", "next and previous match"],
-  ["← ↑ → ↓", "move in the flame graph or the table"], ["Enter  +", "zoom in, or open"], ["−  0", "zoom out, all the way"],
-  ["f", "the function under the cursor"], ["i", "flame graph or icicle"], ["u", "upside down: from the ends of the stacks"],
-  ["g", "group by a label"], ["c", "compare A and B"], ["l", "labels"], ["t", "time"],
-  ["s", "download"], ["d", "light or dark"], ["x", "take all filters away"], ["Esc", "close, or step back"], ["?", "this help"],
+  ["1 2 3", "flame graph, table, function"],
+  ["/", "search"],
+  ["n  N", "next and previous match"],
+  ["← ↑ → ↓", "move in the flame graph or the table"],
+  ["Enter  +", "zoom in, or open"],
+  ["−  0", "zoom out, all the way"],
+  ["f", "the function under the cursor"],
+  ["i", "flame graph or icicle"],
+  ["u", "upside down: from the ends of the stacks"],
+  ["g", "group by a label"],
+  ["c", "compare A and B"],
+  ["l", "labels"],
+  ["t", "time"],
+  ["s", "download"],
+  ["d", "light or dark"],
+  ["x", "take all filters away"],
+  ["Esc", "close, or step back"],
+  ["?", "this help"],
 ];
 
 export function openHelp() {
   const dialog = byId("help");
-  fill(dialog, element("h2", {}, "Keys"), element("dl", { class: "keys" }, ...KEYS.flatMap(([key, text]) => [
-    element("dt", {}, element("kbd", {}, key)), element("dd", {}, text)])),
-  element("p", {}, `A box is as wide as ${theWeights()} in it. Click a label's value to see only what it has, its − to leave it out. `,
-    "The address always has the whole view: copy it to show somebody the same in the same file."),
-  element("button", { onclick: () => dialog.close() }, "Close"));
+  fill(
+    dialog,
+    element("h2", {}, "Keys"),
+    element(
+      "dl",
+      { class: "keys" },
+      ...KEYS.flatMap(([key, text]) => [
+        element("dt", {}, element("kbd", {}, key)),
+        element("dd", {}, text),
+      ]),
+    ),
+    element(
+      "p",
+      {},
+      `A box is as wide as ${theWeights()} in it. Click a label's value to see only what it has, `,
+      "its − to leave it out. ",
+      "The address always has the whole view: copy it to show somebody the same in the same file.",
+    ),
+    element("button", { onclick: () => dialog.close() }, "Close"),
+  );
   dialog.showModal();
 }
 
@@ -32,12 +60,34 @@ export function openSave(profile, slice, groups, onproblem) {
       onproblem(`${name} could not be made: ${error.message}`);
     }
   };
-  fill(dialog, element("h2", {}, "Download what is chosen"),
-    element("p", {}, `${weightText(slice.weight)}, ${counted(slice.count, "sample", "samples")}, as filtered.`),
-    element("div", { class: "choices" },
-      element("button", { onclick: save("selection.pb.gz", () => compressed(pprofBytes(profile, slice))) }, "pprof (.pb.gz)"),
-      element("button", { onclick: save("selection.folded", () => new Blob([foldedText(profile, slice, groups)])) }, "folded stacks"),
-      element("button", { onclick: save("selection.csv", () => new Blob([csvText(profile, slice)])) }, "CSV, a column for each label")),
-    element("button", { onclick: () => dialog.close() }, "Close"));
+  fill(
+    dialog,
+    element("h2", {}, "Download what is chosen"),
+    element(
+      "p",
+      {},
+      `${weightText(slice.weight)}, ${counted(slice.count, "sample", "samples")}, as filtered.`,
+    ),
+    element(
+      "div",
+      { class: "choices" },
+      element(
+        "button",
+        { onclick: save("selection.pb.gz", () => compressed(pprofBytes(profile, slice))) },
+        "pprof (.pb.gz)",
+      ),
+      element(
+        "button",
+        { onclick: save("selection.folded", () => new Blob([foldedText(profile, slice, groups)])) },
+        "folded stacks",
+      ),
+      element(
+        "button",
+        { onclick: save("selection.csv", () => new Blob([csvText(profile, slice)])) },
+        "CSV, a column for each label",
+      ),
+    ),
+    element("button", { onclick: () => dialog.close() }, "Close"),
+  );
   dialog.showModal();
 }

@@ -8,8 +8,9 @@ function forChosen(slice, each) {
 
 function stackOf(profile, node) {
   const functions = [];
-  for (; node !== 0; node = profile.nodes.parent[node]) functions.push(profile.nodes.function[node]);
-  return functions;  // leaf first
+  for (; node !== 0; node = profile.nodes.parent[node])
+    functions.push(profile.nodes.function[node]);
+  return functions; // leaf first
 }
 
 const foldedFrame = (text) => text.replace(/;/g, "\\x3b").replace(/^ | $/g, "\\x20") || "<empty>";
@@ -26,14 +27,19 @@ export function foldedText(profile, slice, groups) {
   for (const [id, weight] of sums) {
     const [prefix, node] = id.split(";");
     const values = prefix === "" ? [] : prefix.split(",");
-    const frames = values.map((code, i) => `${groups[i].name}=${tokenText(groups[i].token(Number(code)))}`);
+    const frames = values.map(
+      (code, i) => `${groups[i].name}=${tokenText(groups[i].token(Number(code)))}`,
+    );
     for (const fn of stackOf(profile, Number(node)).reverse()) {
       frames.push(profile.functions.name(fn) + (profile.functions.kind[fn] === 1 ? "_[k]" : ""));
     }
     const line = frames.map(foldedFrame).join(";");
     lines.set(line, (lines.get(line) ?? 0) + weight);
   }
-  return [...lines].map(([line, weight]) => `${line} ${weight}\n`).sort().join("");
+  return [...lines]
+    .map(([line, weight]) => `${line} ${weight}\n`)
+    .sort()
+    .join("");
 }
 
 // A cell of RFC 4180. A spreadsheet would take =, +, - and @ in front for a formula.
@@ -65,32 +71,45 @@ export function csvText(profile, slice) {
       sums.set(id, [weight, samples]);
     }
   });
-  const lines = [[weightColumn(profile), "samples", "function", "module", ...keys.map((key) => key.name)]];
+  const lines = [
+    [weightColumn(profile), "samples", "function", "module", ...keys.map((key) => key.name)],
+  ];
   for (const [id, [weight, samples]] of sums) {
     const parts = id.split(",").map(Number);
     const fn = parts.pop();
-    lines.push([weight, samples, profile.functions.name(fn), profile.functions.module(fn),
-      ...parts.map((code, i) => tokenText(keys[i].token(code)))]);
+    lines.push([
+      weight,
+      samples,
+      profile.functions.name(fn),
+      profile.functions.module(fn),
+      ...parts.map((code, i) => tokenText(keys[i].token(code))),
+    ]);
   }
   return lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("");
 }
 
 // A protobuf message: fields of varints and of bytes (profile.proto of google/pprof).
 class Message {
-  constructor() { this.bytes = []; }
+  constructor() {
+    this.bytes = [];
+  }
   varint(value) {
     let rest = value;
     for (; rest >= 128; rest = Math.floor(rest / 128)) this.bytes.push((rest % 128) | 128);
     this.bytes.push(rest);
     return this;
   }
-  number(field, value) { return value === 0 ? this : this.varint(field << 3).varint(value); }
+  number(field, value) {
+    return value === 0 ? this : this.varint(field << 3).varint(value);
+  }
   block(field, bytes) {
     this.varint((field << 3) | 2).varint(bytes.length);
     for (let i = 0; i < bytes.length; i++) this.bytes.push(bytes[i]);
     return this;
   }
-  message(field, message) { return this.block(field, message.bytes); }
+  message(field, message) {
+    return this.block(field, message.bytes);
+  }
   packed(field, values) {
     const inner = new Message();
     for (const value of values) inner.varint(value);
@@ -115,7 +134,10 @@ export function pprofBytes(profile, slice) {
   const measure = profile.facts.unit || "nanoseconds";
   const valueType = (type, unit) => new Message().number(1, string(type)).number(2, string(unit));
   top.message(1, valueType("samples", "count")).message(1, valueType(mode, measure));
-  top.message(11, valueType(mode, measure)).number(12, profile.facts.period_ns ?? 0).number(14, string(mode));
+  top
+    .message(11, valueType(mode, measure))
+    .number(12, profile.facts.period_ns ?? 0)
+    .number(14, string(mode));
 
   const { rows } = profile;
   const sums = new Map();
@@ -136,12 +158,18 @@ export function pprofBytes(profile, slice) {
     const sample = new Message();
     const stack = stackOf(profile, rows.node[row]);
     for (const fn of stack) used.add(fn);
-    sample.packed(1, stack.map((fn) => fn + 1)).packed(2, [samples, weight]);
+    sample
+      .packed(
+        1,
+        stack.map((fn) => fn + 1),
+      )
+      .packed(2, [samples, weight]);
     keys.forEach((key, i) => {
       const token = key.token(codes[i][row]);
       if (typeof token !== "string") return;
       const label = new Message().number(1, string(key.name));
-      const numeric = key.own && /^\d{1,15}$/.test(token) && (key.name === "pid" || key.name === "thread_id");
+      const numeric =
+        key.own && /^\d{1,15}$/.test(token) && (key.name === "pid" || key.name === "thread_id");
       if (numeric) label.number(3, Number(token));
       else label.number(2, string(token === "" ? "<empty>" : token));
       sample.message(3, label);
@@ -155,8 +183,14 @@ export function pprofBytes(profile, slice) {
     if (module !== "" && !modules.has(module)) modules.set(module, modules.size + 1);
     const location = new Message().number(1, fn + 1).number(2, modules.get(module) ?? 0);
     top.message(4, location.message(4, new Message().number(1, fn + 1)));
-    top.message(5, new Message().number(1, fn + 1).number(2, string(profile.functions.name(fn)))
-      .number(3, string(profile.functions.name(fn))).number(4, string(profile.functions.file(fn))));
+    top.message(
+      5,
+      new Message()
+        .number(1, fn + 1)
+        .number(2, string(profile.functions.name(fn)))
+        .number(3, string(profile.functions.name(fn)))
+        .number(4, string(profile.functions.file(fn))),
+    );
     if (top.bytes.length > 1 << 18) flush();
   }
   for (const [module, id] of modules) {

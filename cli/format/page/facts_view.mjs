@@ -25,31 +25,84 @@ export function showFacts(command, line, details, facts) {
   const rate = facts.period_ns > 0 ? ` at ${thousands(1e9 / facts.period_ns)} Hz` : "";
   const chips = [
     factChip(counted(facts.written, "sample", "samples"), "written to this page"),
-    facts.backend ? factChip(`${facts.event}${rate}`, "what triggered the samples") : factChip(`${facts.mode}, by ${facts.event}`, "what is counted, and who has"),
+    facts.backend
+      ? factChip(`${facts.event}${rate}`, "what triggered the samples")
+      : factChip(`${facts.mode}, by ${facts.event}`, "what is counted, and who has"),
   ];
   if (facts.backend) chips.push(factChip(`by ${facts.backend}`, "how threads were read"));
-  if (facts.duration_ns > 0) chips.push(factChip(`${timeText(facts.duration_ns)} long`, "length of the recording"));
+  if (facts.duration_ns > 0)
+    chips.push(factChip(`${timeText(facts.duration_ns)} long`, "length of the recording"));
   if (facts.stacks) {
     const { all, complete } = facts.stacks;
-    chips.push(factChip(`${percent(complete, all)} of stacks complete`,
-      Object.entries(facts.stacks.ends).map(([end, count]) => `${end}: ${thousands(count)}`).join("\n"),
-      complete < COMPLETE_ENOUGH * all));
+    chips.push(
+      factChip(
+        `${percent(complete, all)} of stacks complete`,
+        Object.entries(facts.stacks.ends)
+          .map(([end, count]) => `${end}: ${thousands(count)}`)
+          .join("\n"),
+        complete < COMPLETE_ENOUGH * all,
+      ),
+    );
   }
-  if (facts.dropped > 0) chips.push(factChip(`${thousands(facts.dropped)} dropped`, "the kernel's buffer was full", true));
-  if (facts.truncated > 0) chips.push(factChip(`${thousands(facts.truncated)} truncated`, "more labels than are kept", true));
-  if (facts.part) chips.unshift(factChip(`a part: ${bounded(facts.part, 80)}`, bounded(facts.part, 2000), true));
+  if (facts.dropped > 0)
+    chips.push(
+      factChip(`${thousands(facts.dropped)} dropped`, "the kernel's buffer was full", true),
+    );
+  if (facts.truncated > 0)
+    chips.push(
+      factChip(`${thousands(facts.truncated)} truncated`, "more labels than are kept", true),
+    );
+  if (facts.part)
+    chips.unshift(factChip(`a part: ${bounded(facts.part, 80)}`, bounded(facts.part, 2000), true));
   fill(line, ...chips);
 
   const rows = [
     ["a part", facts.part ?? ""],
-    [weightsName(), facts.time_line], ["samples", facts.ledger_line],
-    ["stacks", facts.stacks ? Object.entries(facts.stacks.ends).map(([end, n]) => `${thousands(n)} ${end}`).join(", ") : facts.has_stacks ? "" : "none taken"],
-    ["begun", facts.start_unix_ms > 0 ? new Date(facts.start_unix_ms).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC") : ""],
-    ["kernel", facts.kernel], ["call graph", facts.call_graph], ["mode", facts.mode], ["file", facts.source ?? ""],
+    [weightsName(), facts.time_line],
+    ["samples", facts.ledger_line],
+    [
+      "stacks",
+      facts.stacks
+        ? Object.entries(facts.stacks.ends)
+            .map(([end, n]) => `${thousands(n)} ${end}`)
+            .join(", ")
+        : facts.has_stacks
+          ? ""
+          : "none taken",
+    ],
+    [
+      "begun",
+      facts.start_unix_ms > 0
+        ? new Date(facts.start_unix_ms)
+            .toISOString()
+            .replace("T", " ")
+            .replace(/\.\d+Z$/, " UTC")
+        : "",
+    ],
+    ["kernel", facts.kernel],
+    ["call graph", facts.call_graph],
+    ["mode", facts.mode],
+    ["file", facts.source ?? ""],
     ["labelscope", facts.version],
-    ...(facts.processes ?? []).map(({ pid, comm, attributes }) => [`process ${pid} (${comm})`, attributes.join(", ")]),
-    ...Object.entries(facts.counters).filter(([name]) => !name.startsWith("stacks-")).map(([name, n]) => [COUNTERS[name] ?? name, thousands(n)]),
+    ...(facts.processes ?? []).map(({ pid, comm, attributes }) => [
+      `process ${pid} (${comm})`,
+      attributes.join(", "),
+    ]),
+    ...Object.entries(facts.counters)
+      .filter(([name]) => !name.startsWith("stacks-"))
+      .map(([name, n]) => [COUNTERS[name] ?? name, thousands(n)]),
   ];
-  fill(details, element("dl", {}, ...rows.filter(([, value]) => value !== "").flatMap(([name, value]) => [
-    element("dt", {}, bounded(name, 80)), element("dd", {}, element("bdi", {}, bounded(String(value), 2000)))])));
+  fill(
+    details,
+    element(
+      "dl",
+      {},
+      ...rows
+        .filter(([, value]) => value !== "")
+        .flatMap(([name, value]) => [
+          element("dt", {}, bounded(name, 80)),
+          element("dd", {}, element("bdi", {}, bounded(String(value), 2000))),
+        ]),
+    ),
+  );
 }

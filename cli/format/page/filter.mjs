@@ -1,5 +1,6 @@
 // Which rows are chosen. A filter is
-//   { terms: [{ key, only: [value...], not: [value...] }], time: [from, to] or null, stack: regexp or "" }
+//   { terms: [{ key, only: [value...], not: [value...] }],
+//     time: [from, to] or null, stack: regexp or "" }
 // with a term for each key at most. A value is a string, null (unset) or false (unreadable).
 
 export const NO_FILTER = Object.freeze({ terms: [], time: null, stack: "" });
@@ -19,7 +20,8 @@ export function pattern(text) {
 // Functions whose name matches: one byte each.
 export function matchingFunctions(profile, regexp) {
   const matches = new Uint8Array(profile.functions.count);
-  for (let f = 0; f < matches.length; f++) matches[f] = regexp.test(profile.functions.name(f)) ? 1 : 0;
+  for (let f = 0; f < matches.length; f++)
+    matches[f] = regexp.test(profile.functions.name(f)) ? 1 : 0;
   return matches;
 }
 
@@ -72,7 +74,8 @@ export function failedBits(profile, filter) {
     }
   });
   if (bitOf.size > 0) {
-    for (let row = 0; row < rows.count; row++) bits[row] |= bySet[rows.set[row]] | byThread[rows.thread[row]];
+    for (let row = 0; row < rows.count; row++)
+      bits[row] |= bySet[rows.set[row]] | byThread[rows.thread[row]];
   }
   if (filter.time) {
     const [from, to] = filter.time;
@@ -93,12 +96,18 @@ export function failedBits(profile, filter) {
 
 // The same filter with one value of a key put in or taken out.
 export function withValue(filter, key, value, how) {
-  const terms = filter.terms.map((term) => ({ key: term.key, only: [...term.only], not: [...term.not] }));
+  const terms = filter.terms.map((term) => ({
+    key: term.key,
+    only: [...term.only],
+    not: [...term.not],
+  }));
   let term = terms.find((one) => one.key === key);
   if (!term) terms.push((term = { key, only: [], not: [] }));
   const other = how === "only" ? "not" : "only";
   term[other] = term[other].filter((one) => one !== value);
-  term[how] = term[how].includes(value) ? term[how].filter((one) => one !== value) : [...term[how], value];
+  term[how] = term[how].includes(value)
+    ? term[how].filter((one) => one !== value)
+    : [...term[how], value];
   return { ...filter, terms: terms.filter((one) => one.only.length + one.not.length > 0) };
 }
 
@@ -114,18 +123,25 @@ export function both(a, b) {
     if (!mine) {
       terms.push(term);
     } else {
-      mine.only = mine.only.length === 0 ? term.only
-        : term.only.length === 0 ? mine.only
-        : nothingIsNothing(mine.only.filter((value) => term.only.includes(value)));
+      mine.only =
+        mine.only.length === 0
+          ? term.only
+          : term.only.length === 0
+            ? mine.only
+            : nothingIsNothing(mine.only.filter((value) => term.only.includes(value)));
       mine.not = [...new Set([...mine.not, ...term.not])];
     }
   }
-  const time = a.time && b.time ? [Math.max(a.time[0], b.time[0]), Math.min(a.time[1], b.time[1])] : a.time ?? b.time;
+  const time =
+    a.time && b.time
+      ? [Math.max(a.time[0], b.time[0]), Math.min(a.time[1], b.time[1])]
+      : (a.time ?? b.time);
   return { terms, time, stack: a.stack || b.stack };
 }
 
-// No value can be both, and an empty list would allow all: this one is no value of any key. In JSON,
-// which tells filters apart, it is not null either, which stands for labels that are not there.
+// No value can be both, and an empty list would allow all: this one is no value of any key. In
+// JSON, which tells filters apart, it is not null either, which stands for labels that are not
+// there.
 function nothingIsNothing(values) {
   return values.length > 0 ? values : [true];
 }

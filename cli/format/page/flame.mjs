@@ -58,12 +58,25 @@ export class FlameView {
   constructor(parent, options) {
     this.options = options;
     this.canvas = element("canvas", { "aria-hidden": "true" });
-    this.item = element("div", { class: "unseen", role: "treeitem", id: `${options.id}-item` }, "no box is chosen");
+    this.item = element(
+      "div",
+      { class: "unseen", role: "treeitem", id: `${options.id}-item` },
+      "no box is chosen",
+    );
     this.space = element("div", { class: "flame-space" });
-    this.scroller = element("div", {
-      class: "flame", role: "tree", tabindex: "0", "aria-label": options.label,
-      "aria-activedescendant": this.item.id,
-    }, this.canvas, this.space, this.item);
+    this.scroller = element(
+      "div",
+      {
+        class: "flame",
+        role: "tree",
+        tabindex: "0",
+        "aria-label": options.label,
+        "aria-activedescendant": this.item.id,
+      },
+      this.canvas,
+      this.space,
+      this.item,
+    );
     fill(parent, this.scroller);
     this.fitter = new TextFitter(document.createElement("canvas").getContext("2d"));
     this.rows = [];
@@ -114,7 +127,8 @@ export class FlameView {
     this.rowHeight = matchMedia("(pointer: coarse)").matches || innerWidth < 600 ? 26 : 20;
     const rows = [];
     const put = (box, depth, x, w) => (rows[depth] ??= []).push({ box, x, w, depth });
-    for (let above = this.zoomed.parent; above !== null; above = above.parent) put(above, above.depth, 0, width);
+    for (let above = this.zoomed.parent; above !== null; above = above.parent)
+      put(above, above.depth, 0, width);
     const scale = this.zoomed.size > 0 ? width / this.zoomed.size : 0;
     const least = scale > 0 ? LEAST_PIXELS / scale : Infinity;
     const waiting = [[this.zoomed, 0]];
@@ -128,7 +142,12 @@ export class FlameView {
         at += child.size * scale;
       }
       if (hiddenSize * scale >= LEAST_PIXELS) {
-        put({ kind: "rest", size: hiddenSize, parent: box, depth: box.depth + 1 }, box.depth + 1, at, hiddenSize * scale);
+        put(
+          { kind: "rest", size: hiddenSize, parent: box, depth: box.depth + 1 },
+          box.depth + 1,
+          at,
+          hiddenSize * scale,
+        );
       }
     }
     for (const row of rows) row?.sort((a, b) => a.x - b.x);
@@ -142,7 +161,9 @@ export class FlameView {
   topOf(depth) {
     const row = this.icicle ? depth : this.rows.length - 1 - depth;
     // Few rows of a flame graph stand on the floor.
-    const spare = this.icicle ? 0 : Math.max(0, this.scroller.clientHeight - this.rows.length * this.rowHeight);
+    const spare = this.icicle
+      ? 0
+      : Math.max(0, this.scroller.clientHeight - this.rows.length * this.rowHeight);
     return row * this.rowHeight + spare;
   }
 
@@ -152,7 +173,10 @@ export class FlameView {
     const context = fitCanvas(this.canvas, this.width, height);
     const top = this.scroller.scrollTop;
     this.colors = {
-      gap: styleValue("--panel"), ink: styleValue("--ink"), hatch: styleValue("--hatch"), mark: styleValue("--mark"),
+      gap: styleValue("--panel"),
+      ink: styleValue("--ink"),
+      hatch: styleValue("--hatch"),
+      mark: styleValue("--mark"),
     };
     context.font = FONT;
     context.textBaseline = "middle";
@@ -163,7 +187,12 @@ export class FlameView {
       for (const place of row) this.drawBox(context, place, y);
     }
     this.outline(context, this.hovered, top, 1.5);
-    this.outline(context, this.cursor && this.placeOf(this.cursor), top, document.activeElement === this.scroller ? 3 : 2);
+    this.outline(
+      context,
+      this.cursor && this.placeOf(this.cursor),
+      top,
+      document.activeElement === this.scroller ? 3 : 2,
+    );
   }
 
   drawBox(context, { box, x, w, depth }, y) {
@@ -177,8 +206,10 @@ export class FlameView {
     const dim = depth < this.zoomed.depth || (this.matches !== null && !this.isMatch(box));
     context.globalAlpha = dim ? 0.38 : 1;
     // What is too narrow for colours of its own has its parent's main one.
-    box.parts = w < 3 && box.parent?.parts ? [box.parent.parts.reduce((most, part) => (part.share > most.share ? part : most))]
-      : this.options.color(box);
+    box.parts =
+      w < 3 && box.parent?.parts
+        ? [box.parent.parts.reduce((most, part) => (part.share > most.share ? part : most))]
+        : this.options.color(box);
     const parts = box.parts;
     let at = left;
     parts.forEach(({ color, share, hatched }, i) => {
@@ -190,8 +221,12 @@ export class FlameView {
     });
     context.globalAlpha = dim ? 0.75 : 1;
     if (wide > LEAST_TEXT) {
-      const text = this.fitter.fit(this.options.text(box), wide - 2 * PADDING, box.kind === "function");
-      context.fillStyle = parts.length === 1 ? parts[0].ink ?? "#15181c" : "#15181c";
+      const text = this.fitter.fit(
+        this.options.text(box),
+        wide - 2 * PADDING,
+        box.kind === "function",
+      );
+      context.fillStyle = parts.length === 1 ? (parts[0].ink ?? "#15181c") : "#15181c";
       if (dim) context.fillStyle = this.colors.ink;
       if (text !== "") context.fillText(text, left + PADDING, y + h / 2 + 0.5);
     }
@@ -206,7 +241,11 @@ export class FlameView {
     this.hatch(context, x, y, w, h);
     if (w > LEAST_TEXT + 30) {
       context.fillStyle = this.colors.ink;
-      context.fillText(this.fitter.fit("too small to show", w - 2 * PADDING), x + PADDING, y + h / 2 + 0.5);
+      context.fillText(
+        this.fitter.fit("too small to show", w - 2 * PADDING),
+        x + PADDING,
+        y + h / 2 + 0.5,
+      );
     }
   }
 
@@ -230,12 +269,21 @@ export class FlameView {
     if (!place) return;
     context.strokeStyle = this.colors.mark;
     context.lineWidth = width;
-    context.strokeRect(place.x + 0.5, this.topOf(place.depth) - top + 0.5, Math.max(2, place.w - 2), this.rowHeight - 2);
+    context.strokeRect(
+      place.x + 0.5,
+      this.topOf(place.depth) - top + 0.5,
+      Math.max(2, place.w - 2),
+      this.rowHeight - 2,
+    );
   }
 
-  isMatch(box) { return box.kind === "function" && this.matches[box.function] === 1; }
+  isMatch(box) {
+    return box.kind === "function" && this.matches[box.function] === 1;
+  }
 
-  placeOf(box) { return this.rows[box.depth]?.find((place) => place.box === box) ?? null; }
+  placeOf(box) {
+    return this.rows[box.depth]?.find((place) => place.box === box) ?? null;
+  }
 
   boxAt(event) {
     const area = this.scroller.getBoundingClientRect();
@@ -293,7 +341,9 @@ export class FlameView {
     const inward = this.icicle ? "ArrowDown" : "ArrowUp";
     const outward = this.icicle ? "ArrowUp" : "ArrowDown";
     if (event.key === inward) {
-      next = this.rows[cursor.depth + 1]?.find((one) => one.box.parent === cursor && one.box.kind !== "rest")?.box;
+      next = this.rows[cursor.depth + 1]?.find(
+        (one) => one.box.parent === cursor && one.box.kind !== "rest",
+      )?.box;
     } else if (event.key === outward) {
       next = cursor.parent;
     } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
@@ -319,10 +369,13 @@ export class FlameView {
   // The next box that matches the search, from the cursor on, row by row; `step` is 1 or -1.
   nextMatch(step) {
     if (this.matches === null) return;
-    const found = this.rows.flat().filter((place) => place.box.kind !== "rest" && this.isMatch(place.box));
+    const found = this.rows
+      .flat()
+      .filter((place) => place.box.kind !== "rest" && this.isMatch(place.box));
     if (found.length === 0) return;
     const at = found.findIndex((place) => place.box === this.cursor);
-    const next = at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length;
+    const next =
+      at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length;
     this.select(found[next].box);
   }
 }

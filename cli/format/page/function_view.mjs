@@ -10,8 +10,12 @@ export class FunctionView {
   constructor(parent, { flame, onpick }) {
     this.onpick = onpick;
     this.input = element("input", {
-      type: "search", placeholder: "find a function…", "aria-label": "find a function", spellcheck: "false",
-      oninput: () => this.find(), onkeydown: (event) => {
+      type: "search",
+      placeholder: "find a function…",
+      "aria-label": "find a function",
+      spellcheck: "false",
+      oninput: () => this.find(),
+      onkeydown: (event) => {
         if (event.key === "Enter" && this.found?.length > 0) this.onpick(this.found[0]);
         if (event.key === "ArrowDown") this.list.querySelector("button")?.focus();
       },
@@ -21,13 +25,40 @@ export class FunctionView {
     this.labels = element("div", { class: "function-labels" });
     this.callersArea = element("div", { class: "half" });
     this.calleesArea = element("div", { class: "half" });
-    this.graphs = element("div", { class: "halves" },
-      element("h3", {}, "callers"), this.callersArea, element("h3", {}, "callees"), this.calleesArea);
-    fill(parent, element("div", { class: "function-head" }, element("div", { class: "finder" }, this.input, this.list), this.title),
-      this.labels, this.graphs);
+    this.graphs = element(
+      "div",
+      { class: "halves" },
+      element("h3", {}, "callers"),
+      this.callersArea,
+      element("h3", {}, "callees"),
+      this.calleesArea,
+    );
+    fill(
+      parent,
+      element(
+        "div",
+        { class: "function-head" },
+        element("div", { class: "finder" }, this.input, this.list),
+        this.title,
+      ),
+      this.labels,
+      this.graphs,
+    );
     const pick = (box) => onpick(box.function);
-    this.callers = new FlameView(this.callersArea, { ...flame, id: "callers", label: "callers", onzoom: (path) => this.zoom("callers", path), onpick: pick });
-    this.callees = new FlameView(this.calleesArea, { ...flame, id: "callees", label: "callees", onzoom: (path) => this.zoom("callees", path), onpick: pick });
+    this.callers = new FlameView(this.callersArea, {
+      ...flame,
+      id: "callers",
+      label: "callers",
+      onzoom: (path) => this.zoom("callers", path),
+      onpick: pick,
+    });
+    this.callees = new FlameView(this.calleesArea, {
+      ...flame,
+      id: "callees",
+      label: "callees",
+      onzoom: (path) => this.zoom("callees", path),
+      onpick: pick,
+    });
   }
 
   // `ranked`: functions, the heaviest first; `trees`: { callers, callees } or null
@@ -39,14 +70,37 @@ export class FunctionView {
     this.labels.hidden = trees === null;
     this.list.hidden = trees !== null;
     if (trees === null) {
-      fill(this.title, element("p", { class: "empty" }, "Choose a function: here, in the table, or with a double click or f on a box of the flame graph."));
+      fill(
+        this.title,
+        element(
+          "p",
+          { class: "empty" },
+          "Choose a function: here, in the table, or with a double click or f on a box of the " +
+            "flame graph.",
+        ),
+      );
       return;
     }
     const { functions } = profile;
-    fill(this.title, element("h2", {}, element("bdi", {}, bounded(functions.name(fn), 300))),
-      element("p", {}, element("bdi", {}, bounded([functions.module(fn), functions.file(fn)].filter(Boolean).join(" · "), 400))),
-      element("p", {}, `${weightText(totals.total[fn])} in it and below (${percent(totals.total[fn], whole)}), `
-        + `${weightText(totals.self[fn])} in it alone (${percent(totals.self[fn], whole)})`));
+    fill(
+      this.title,
+      element("h2", {}, element("bdi", {}, bounded(functions.name(fn), 300))),
+      element(
+        "p",
+        {},
+        element(
+          "bdi",
+          {},
+          bounded([functions.module(fn), functions.file(fn)].filter(Boolean).join(" · "), 400),
+        ),
+      ),
+      element(
+        "p",
+        {},
+        `${weightText(totals.total[fn])} in it and below (${percent(totals.total[fn], whole)}), ` +
+          `${weightText(totals.self[fn])} in it alone (${percent(totals.self[fn], whole)})`,
+      ),
+    );
     fill(this.labels, ...breakdown);
     this.callers.show(trees.callers, { icicle: false });
     this.callees.show(trees.callees, { icicle: true });
@@ -65,8 +119,20 @@ export class FunctionView {
       if (this.found.length >= MOST_FOUND) break;
     }
     this.list.hidden = query === "" && this.trees !== null;
-    fill(this.list, ...this.found.map((fn) => element("li", {}, element("button", { onclick: () => this.onpick(fn) },
-      element("bdi", {}, bounded(functions.name(fn), 160)),
-      element("span", { class: "share" }, percent(this.totals.total[fn], this.whole))))));
+    fill(
+      this.list,
+      ...this.found.map((fn) =>
+        element(
+          "li",
+          {},
+          element(
+            "button",
+            { onclick: () => this.onpick(fn) },
+            element("bdi", {}, bounded(functions.name(fn), 160)),
+            element("span", { class: "share" }, percent(this.totals.total[fn], this.whole)),
+          ),
+        ),
+      ),
+    );
   }
 }

@@ -14,7 +14,7 @@
 export const CODE_UNSET = 0;
 export const CODE_UNREADABLE = 1;
 const FIRST_VALUE = 2;
-const UNREADABLE_ABOVE = 1;  // outcomes 0 and 1 are labelled and unlabelled
+const UNREADABLE_ABOVE = 1; // outcomes 0 and 1 are labelled and unlabelled
 export const NO_TIME = 0xffffffff;
 const KEPT_COLUMNS = 16;
 
@@ -54,8 +54,13 @@ function readRows(columns, nodes) {
   for (let node = 0; node < nodes; node++) firstRow[node + 1] += firstRow[node];
   const next = firstRow.slice();
   const rows = {
-    count, firstRow, node: new Uint32Array(count), set: new Uint32Array(count),
-    thread: new Uint32Array(count), time: new Uint32Array(count), weight: new Float64Array(count),
+    count,
+    firstRow,
+    node: new Uint32Array(count),
+    set: new Uint32Array(count),
+    thread: new Uint32Array(count),
+    time: new Uint32Array(count),
+    weight: new Float64Array(count),
     samples: new Float64Array(count),
   };
   const deltas = columns["sample.time"];
@@ -71,7 +76,7 @@ function readRows(columns, nodes) {
     rows.weight[row] = columns["sample.weight"][i];
     rows.samples[row] = columns["sample.count"][i];
   }
-  rows.before = new Float64Array(count + 1);  // the weight of all rows before a row
+  rows.before = new Float64Array(count + 1); // the weight of all rows before a row
   for (let row = 0; row < count; row++) rows.before[row + 1] = rows.before[row] + rows.weight[row];
   rows.timed = deltas.length;
   rows.lastTime = time;
@@ -82,7 +87,7 @@ function readRows(columns, nodes) {
 class Key {
   constructor(name, own) {
     this.name = name;
-    this.own = own;  // not a label, but known of every thread
+    this.own = own; // not a label, but known of every thread
     this.values = [];
     this.bySet = null;
     this.byThread = null;
@@ -97,7 +102,9 @@ class Key {
     }
     return code;
   }
-  get codeCount() { return this.values.length + FIRST_VALUE; }
+  get codeCount() {
+    return this.values.length + FIRST_VALUE;
+  }
   // A value as filters and links name it: a string, null (unset) or false (unreadable).
   token(code) {
     if (code === CODE_UNSET) return null;
@@ -126,7 +133,8 @@ function readKeys(columns, sets) {
     if (unreadable) for (const one of keys.values()) one.bySet[set] = CODE_UNREADABLE;
     for (const last = label + columns["set.size"][set]; label < last; label++) {
       const one = keys.get(strings[columns["label.key"][label]]);
-      if (one.bySet[set] < FIRST_VALUE) one.bySet[set] = one.intern(strings[columns["label.value"][label]]);
+      if (one.bySet[set] < FIRST_VALUE)
+        one.bySet[set] = one.intern(strings[columns["label.value"][label]]);
     }
   }
   const usedThreads = new Uint8Array(columns["thread.pid"].length);
@@ -140,8 +148,14 @@ function readKeys(columns, sets) {
       if (value !== "") one.byThread[thread] = one.intern(value);
     }
     // Who knows no thread name of an unreadable sample does not know whether a label told one.
-    if (one.bySet === null && anyUnreadable && usedThreads.some((used, thread) => used && one.byThread[thread] === CODE_UNSET)) {
-      one.bySet = Uint32Array.from(sets.outcome, (outcome) => (outcome > UNREADABLE_ABOVE ? CODE_UNREADABLE : CODE_UNSET));
+    if (
+      one.bySet === null &&
+      anyUnreadable &&
+      usedThreads.some((used, thread) => used && one.byThread[thread] === CODE_UNSET)
+    ) {
+      one.bySet = Uint32Array.from(sets.outcome, (outcome) =>
+        outcome > UNREADABLE_ABOVE ? CODE_UNREADABLE : CODE_UNSET,
+      );
     }
   };
   const number = (name) => (thread) => (thread === 0 ? "" : String(columns[name][thread]));
@@ -156,7 +170,9 @@ function readKeys(columns, sets) {
     for (let set = 0; set < setCount; set++) {
       if (sets.outcome[set] <= UNREADABLE_ABOVE) continue;
       const name = columns["outcome.name"][sets.outcome[set]];
-      one.bySet[set] = one.intern(name === undefined ? `outcome ${sets.outcome[set]}` : strings[name]);
+      one.bySet[set] = one.intern(
+        name === undefined ? `outcome ${sets.outcome[set]}` : strings[name],
+      );
     }
   }
   // A pprof file of another tool knows no threads: keys without any value say nothing.
@@ -191,7 +207,8 @@ export class Profile {
     const { count, set, thread } = this.rows;
     codes = new Uint32Array(count);
     const { bySet, byThread } = key;
-    for (let row = 0; row < count; row++) codes[row] = codeAt(bySet, byThread, set[row], thread[row]);
+    for (let row = 0; row < count; row++)
+      codes[row] = codeAt(bySet, byThread, set[row], thread[row]);
     if (this.columns.size >= KEPT_COLUMNS) this.columns.delete(this.columns.keys().next().value);
     this.columns.set(key.name, codes);
     return codes;

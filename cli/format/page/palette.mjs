@@ -1,5 +1,6 @@
 // Colours. Values of a label: the heaviest seven have a hue each, for the whole profile, so that
-// a filter does not change them; the others share grey. Functions: by a hash of where they are from.
+// a filter does not change them; the others share grey. Functions have a hue by a hash of where
+// they are from.
 
 // Okabe and Ito's colours, which people with any kind of colour blindness can tell apart; all are
 // light enough for dark text.
@@ -30,8 +31,8 @@ export function functionColor(name, module, kind, safe, dark) {
   return `hsl(${hue + 10 * shade} ${safe ? 72 : 58}% ${light}%)`;
 }
 
-// A and B, wherever they are compared: blue and orange, which everybody can tell apart, on light and
-// on dark. The style sheet has the same hues for texts.
+// A and B, wherever they are compared: blue and orange, which everybody can tell apart, on light
+// and on dark. The style sheet has the same hues for texts.
 export const SIDE_COLORS = ["#3c86e0", "#dd7a0c"];
 // Standard errors that tell a difference from chance, as in comparison.h.
 export const TELLING = 2;
@@ -43,7 +44,8 @@ export function differenceColor(shareA, shareB, errors, dark) {
   const ratio = (shareB - shareA) / Math.max(shareA, shareB);
   const target = partsOf(SIDE_COLORS[ratio > 0 ? 1 : 0]);
   const strength = 0.25 + 0.75 * Math.min(1, Math.abs(ratio));
-  return `rgb(${base.map((value, i) => Math.round(value + (target[i] - value) * strength)).join(" ")})`;
+  const mixed = base.map((value, i) => Math.round(value + (target[i] - value) * strength));
+  return `rgb(${mixed.join(" ")})`;
 }
 
 function partsOf(hex) {

@@ -3,7 +3,14 @@ import { NO_FILTER, both, failedBits, matchingFunctions, pattern, withoutKey } f
 import { CODE_UNREADABLE, CODE_UNSET } from "./model.mjs";
 import { VALUE_COLORS } from "./palette.mjs";
 import { Slice } from "./slice.mjs";
-import { codeSums, functionTotals, heaviestCodes, histogram, matchedWeight, pivotTotals } from "./tables.mjs";
+import {
+  codeSums,
+  functionTotals,
+  heaviestCodes,
+  histogram,
+  matchedWeight,
+  pivotTotals,
+} from "./tables.mjs";
 import { CallTree, FunctionTree, InvertedTree, Measure, rowsOfFunction } from "./tree.mjs";
 
 // Classes of values by which rows are coloured: the heaviest, all others, and ours.
@@ -18,7 +25,7 @@ export class Questions {
   constructor(profile) {
     this.profile = profile;
     this.kept = new Map();
-    this.made = new Map();  // filter -> slice
+    this.made = new Map(); // filter -> slice
     this.everything = Slice.chosen(profile, new Uint32Array(profile.rows.count));
   }
 
@@ -61,16 +68,23 @@ export class Questions {
   }
 
   groups(state) {
-    return state.groups.map((name) => this.profile.keys.get(name)).filter((key) => key !== undefined);
+    return state.groups
+      .map((name) => this.profile.keys.get(name))
+      .filter((key) => key !== undefined);
   }
 
   tree(state) {
     const slices = this.slices(state);
-    return this.keep("tree", [this.filters(state), state.groups, state.leaves, state.inverted], () => {
-      const groups = this.groups(state);
-      return state.inverted ? new InvertedTree(this.profile, slices, { groups })
-        : new CallTree(this.profile, slices, { groups, leaves: state.leaves });
-    });
+    return this.keep(
+      "tree",
+      [this.filters(state), state.groups, state.leaves, state.inverted],
+      () => {
+        const groups = this.groups(state);
+        return state.inverted
+          ? new InvertedTree(this.profile, slices, { groups })
+          : new CallTree(this.profile, slices, { groups, leaves: state.leaves });
+      },
+    );
   }
 
   functionTrees(state) {
@@ -83,22 +97,28 @@ export class Questions {
 
   totals(state) {
     const slices = this.slices(state);
-    return this.keep("totals", this.filters(state), () => slices.map((slice) => functionTotals(this.profile, slice)));
+    return this.keep("totals", this.filters(state), () =>
+      slices.map((slice) => functionTotals(this.profile, slice)),
+    );
   }
 
   // Samples, not time: what chance goes by.
   counts(state) {
     const slices = this.slices(state);
-    return this.keep("counts", this.filters(state), () => slices.map((slice) => {
-      const counted = { weights: slice.samples, rows: null };
-      return { whole: slice.count, ...functionTotals(this.profile, counted) };
-    }));
+    return this.keep("counts", this.filters(state), () =>
+      slices.map((slice) => {
+        const counted = { weights: slice.samples, rows: null };
+        return { whole: slice.count, ...functionTotals(this.profile, counted) };
+      }),
+    );
   }
 
   pivot(state) {
     const key = this.profile.keys.get(state.pivot);
     if (!key) return null;
-    return this.keep("pivot", [this.filters(state), state.pivot], () => pivotTotals(this.profile, this.slices(state)[0], key));
+    return this.keep("pivot", [this.filters(state), state.pivot], () =>
+      pivotTotals(this.profile, this.slices(state)[0], key),
+    );
   }
 
   // For each key what its values weigh, under all filters but its own.
@@ -111,7 +131,12 @@ export class Questions {
       return [...this.profile.keys.values()].map((key) => {
         const bit = failed.bitOf.get(key.name);
         const slice = bit === undefined ? chosen : Slice.chosen(this.profile, failed.bits, bit);
-        return { key, sums: codeSums(this.profile, slice, key), whole: slice.weight, term: own.terms.find((term) => term.key === key.name) };
+        return {
+          key,
+          sums: codeSums(this.profile, slice, key),
+          whole: slice.weight,
+          term: own.terms.find((term) => term.key === key.name),
+        };
       });
     });
   }
@@ -123,15 +148,24 @@ export class Questions {
       const { bits } = failedBits(this.profile, state.filter);
       for (let row = 0; row < inside.length; row++) if (!inside[row]) bits[row] |= 1 << 30;
       const slice = Slice.chosen(this.profile, bits);
-      return [...this.profile.keys.values()].map((key) => ({ key, sums: codeSums(this.profile, slice, key), whole: slice.weight }));
+      return [...this.profile.keys.values()].map((key) => ({
+        key,
+        sums: codeSums(this.profile, slice, key),
+        whole: slice.weight,
+      }));
     });
   }
 
   // Whether a value stands for A (0), for B (1), or for none of them (-1).
   sideOf(state, key, code) {
     const token = key.token(code);
-    if (!state.compare) return key.name === this.profile.facts.compare_by ? ["A", "B"].indexOf(token) : -1;
-    const chosen = [state.a, state.b].map((side) => side.terms.some(({ key: name, only }) => name === key.name && only.length === 1 && only[0] === token));
+    if (!state.compare)
+      return key.name === this.profile.facts.compare_by ? ["A", "B"].indexOf(token) : -1;
+    const chosen = [state.a, state.b].map((side) =>
+      side.terms.some(
+        ({ key: name, only }) => name === key.name && only.length === 1 && only[0] === token,
+      ),
+    );
     return chosen[0] === chosen[1] ? -1 : chosen.indexOf(true);
   }
 
@@ -145,7 +179,11 @@ export class Questions {
   classes(key) {
     if (key.classes) return key.classes;
     key.classes = new Uint8Array(key.codeCount).fill(CLASS_OTHER);
-    const values = this.inOrder({ compare: false }, key, codeSums(this.profile, this.everything, key)).filter((code) => code > CODE_UNREADABLE);
+    const values = this.inOrder(
+      { compare: false },
+      key,
+      codeSums(this.profile, this.everything, key),
+    ).filter((code) => code > CODE_UNREADABLE);
     values.slice(0, VALUE_COLORS).forEach((code, rank) => (key.classes[code] = rank));
     key.classes[CODE_UNSET] = CLASS_UNSET;
     key.classes[CODE_UNREADABLE] = CLASS_UNREADABLE;
@@ -159,7 +197,9 @@ export class Questions {
       slice.classParts = [...slice.split(this.rowClasses(key), CLASSES)];
     }
     const whole = slice.weightOf(first, last);
-    return slice.classParts.map(([part, rows]) => [part, rows.weightOf(first, last) / whole]).filter(([, share]) => share > 0);
+    return slice.classParts
+      .map(([part, rows]) => [part, rows.weightOf(first, last) / whole])
+      .filter(([, share]) => share > 0);
   }
 
   rowClasses(key) {
@@ -177,12 +217,16 @@ export class Questions {
     const filter = { ...state.filter, time: null };
     if (state.compare) {
       const sides = this.filters({ ...state, filter });
-      return this.keep("histogram", [sides, bins], () => sides.flatMap((side) => histogram(this.profile, this.sliceOf(side), bins)));
+      return this.keep("histogram", [sides, bins], () =>
+        sides.flatMap((side) => histogram(this.profile, this.sliceOf(side), bins)),
+      );
     }
     return this.keep("histogram", [filter, state.color, bins], () => {
       const slice = this.sliceOf(filter);
       const key = this.profile.keys.get(state.color);
-      return key ? histogram(this.profile, slice, bins, this.rowClasses(key), CLASSES) : histogram(this.profile, slice, bins);
+      return key
+        ? histogram(this.profile, slice, bins, this.rowClasses(key), CLASSES)
+        : histogram(this.profile, slice, bins);
     });
   }
 
@@ -196,8 +240,13 @@ export class Questions {
       const slices = this.slices(state);
       const measure = new Measure(slices);
       const weights = slices.map((slice) => matchedWeight(this.profile, slice, matches));
-      return { matches, weights, share: measure.size(weights), whole: measure.whole,
-        functions: matches.reduce((sum, one) => sum + one, 0) };
+      return {
+        matches,
+        weights,
+        share: measure.size(weights),
+        whole: measure.whole,
+        functions: matches.reduce((sum, one) => sum + one, 0),
+      };
     });
   }
 
@@ -211,12 +260,22 @@ export class Questions {
 
   // Two filters to begin a comparison with: the two heaviest values of the key that says most.
   comparison(state) {
-    const key = this.profile.keys.get(this.tellingKey()) ?? [...this.profile.keys.values()].find((one) => one.values.length > 1);
+    const key =
+      this.profile.keys.get(this.tellingKey()) ??
+      [...this.profile.keys.values()].find((one) => one.values.length > 1);
     if (!key) return null;
-    const sums = codeSums(this.profile, this.slice({ ...state, filter: withoutKey(state.filter, key.name) }), key);
+    const sums = codeSums(
+      this.profile,
+      this.slice({ ...state, filter: withoutKey(state.filter, key.name) }),
+      key,
+    );
     const [first, second] = heaviestCodes(sums);
     if (second === undefined) return null;
-    const filter = (code) => ({ terms: [{ key: key.name, only: [key.token(code)], not: [] }], time: null, stack: "" });
+    const filter = (code) => ({
+      terms: [{ key: key.name, only: [key.token(code)], not: [] }],
+      time: null,
+      stack: "",
+    });
     return { a: filter(first), b: filter(second), filter: withoutKey(state.filter, key.name) };
   }
 }

@@ -29,8 +29,12 @@ export class Slice {
     return new Slice(profile, null, 0, count, weights, counts);
   }
 
-  get weight() { return this.weights[this.to] - this.weights[this.from]; }
-  get count() { return this.samples[this.to] - this.samples[this.from]; }
+  get weight() {
+    return this.weights[this.to] - this.weights[this.from];
+  }
+  get count() {
+    return this.samples[this.to] - this.samples[this.from];
+  }
 
   // The position of the first row from `row` on.
   position(row) {
@@ -47,16 +51,23 @@ export class Slice {
   }
 
   // Of the rows from `first` to before `last`.
-  weightOf(first, last) { return this.weights[this.position(last)] - this.weights[this.position(first)]; }
-  countOf(first, last) { return this.samples[this.position(last)] - this.samples[this.position(first)]; }
+  weightOf(first, last) {
+    return this.weights[this.position(last)] - this.weights[this.position(first)];
+  }
+  countOf(first, last) {
+    return this.samples[this.position(last)] - this.samples[this.position(first)];
+  }
 
   // Calls back with each chosen row, from the position of `first` to that of `last`.
   forRows(first, last, each) {
     const stop = this.position(last);
     for (let at = this.position(first); at < stop; at++) {
       if (this.samples[at + 1] === this.samples[at]) continue;
-      each(this.rows === null ? at : this.rows[at], this.weights[at + 1] - this.weights[at],
-        this.samples[at + 1] - this.samples[at]);
+      each(
+        this.rows === null ? at : this.rows[at],
+        this.weights[at + 1] - this.weights[at],
+        this.samples[at + 1] - this.samples[at],
+      );
     }
   }
 
@@ -89,7 +100,10 @@ export class Slice {
     }
     const parts = new Map();
     for (const code of present) {
-      parts.set(code, new Slice(this.profile, order, start[code], start[code + 1], weights, counts));
+      parts.set(
+        code,
+        new Slice(this.profile, order, start[code], start[code + 1], weights, counts),
+      );
     }
     return parts;
   }

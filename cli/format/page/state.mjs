@@ -8,12 +8,12 @@ export const DEFAULT_STATE = Object.freeze({
   view: "flame",
   filter: NO_FILTER,
   groups: [],
-  leaves: false,       // groups below the functions, not above them
+  leaves: false, // groups below the functions, not above them
   inverted: false,
-  icicle: true,        // the root is at the top
-  color: "",           // a key; empty: by function
+  icicle: true, // the root is at the top
+  color: "", // a key; empty: by function
   search: "",
-  zoom: [],            // path of a box
+  zoom: [], // path of a box
   function: -1,
   pivot: "",
   pivotTotal: true,
@@ -30,7 +30,8 @@ const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 function checkedFilter(value) {
   const terms = [];
   for (const [key, only, not] of value[0] ?? []) {
-    if (typeof key !== "string" || !only.every(isToken) || !not.every(isToken)) throw new Error("term");
+    if (typeof key !== "string" || !only.every(isToken) || !not.every(isToken))
+      throw new Error("term");
     terms.push({ key, only, not });
   }
   const time = value[1] ?? null;
@@ -41,7 +42,12 @@ function checkedFilter(value) {
 }
 
 const filterCode = {
-  write: (filter) => JSON.stringify([filter.terms.map((term) => [term.key, term.only, term.not]), filter.time, filter.stack]),
+  write: (filter) =>
+    JSON.stringify([
+      filter.terms.map((term) => [term.key, term.only, term.not]),
+      filter.time,
+      filter.stack,
+    ]),
   read: (text) => checkedFilter(JSON.parse(text)),
 };
 const flagCode = { write: (value) => (value ? "1" : "0"), read: (text) => text === "1" };
@@ -50,7 +56,8 @@ const listCode = {
   write: (value) => JSON.stringify(value),
   read: (text) => {
     const value = JSON.parse(text);
-    if (!Array.isArray(value) || !value.every((one) => typeof one === "string")) throw new Error("list");
+    if (!Array.isArray(value) || !value.every((one) => typeof one === "string"))
+      throw new Error("list");
     return value;
   },
 };
@@ -70,10 +77,23 @@ const oneOf = (words) => ({
 });
 
 const FIELDS = {
-  view: oneOf(VIEWS), filter: filterCode, groups: listCode, leaves: flagCode, inverted: flagCode,
-  icicle: flagCode, color: textCode, search: textCode, zoom: listCode, function: numberCode,
-  pivot: textCode, pivotTotal: flagCode, sort: textCode, ascending: flagCode, compare: flagCode,
-  a: filterCode, b: filterCode,
+  view: oneOf(VIEWS),
+  filter: filterCode,
+  groups: listCode,
+  leaves: flagCode,
+  inverted: flagCode,
+  icicle: flagCode,
+  color: textCode,
+  search: textCode,
+  zoom: listCode,
+  function: numberCode,
+  pivot: textCode,
+  pivotTotal: flagCode,
+  sort: textCode,
+  ascending: flagCode,
+  compare: flagCode,
+  a: filterCode,
+  b: filterCode,
 };
 
 // Only what differs from the default, so that most links are short.
@@ -91,7 +111,8 @@ export function writeState(state, initial = DEFAULT_STATE) {
 export function readState(fragment, initial = DEFAULT_STATE) {
   const state = { ...initial };
   const wrong = [];
-  if (fragment.length > MOST_CHARACTERS) return { state, problem: "The link is too long; this is the whole profile." };
+  if (fragment.length > MOST_CHARACTERS)
+    return { state, problem: "The link is too long; this is the whole profile." };
   for (const [name, text] of new URLSearchParams(fragment.replace(/^#/, ""))) {
     try {
       if (!Object.hasOwn(FIELDS, name)) throw new Error("unknown");
@@ -100,6 +121,9 @@ export function readState(fragment, initial = DEFAULT_STATE) {
       wrong.push(name);
     }
   }
-  const problem = wrong.length === 0 ? "" : `Not understood in the link, and left out: ${wrong.join(", ").slice(0, 200)}.`;
+  const problem =
+    wrong.length === 0
+      ? ""
+      : `Not understood in the link, and left out: ${wrong.join(", ").slice(0, 200)}.`;
   return { state, problem };
 }

@@ -25,14 +25,30 @@ export class TableView {
     this.columns = columns;
     this.order = order;
     this.current = 0;
-    fill(this.head, element("tr", {}, ...columns.map((column) => {
-      const sorted = column.id === sort;
-      return element("th", {
-        scope: "col", class: column.numeric ? "numeric" : "name",
-        "aria-sort": sorted ? (ascending ? "ascending" : "descending") : "none",
-      }, element("button", { title: column.hint ?? column.title, onclick: () => this.onsort(column.id) },
-        element("span", { class: "column-title" }, column.title), sorted ? (ascending ? " ▴" : " ▾") : ""));
-    })));
+    fill(
+      this.head,
+      element(
+        "tr",
+        {},
+        ...columns.map((column) => {
+          const sorted = column.id === sort;
+          return element(
+            "th",
+            {
+              scope: "col",
+              class: column.numeric ? "numeric" : "name",
+              "aria-sort": sorted ? (ascending ? "ascending" : "descending") : "none",
+            },
+            element(
+              "button",
+              { title: column.hint ?? column.title, onclick: () => this.onsort(column.id) },
+              element("span", { class: "column-title" }, column.title),
+              sorted ? (ascending ? " ▴" : " ▾") : "",
+            ),
+          );
+        }),
+      ),
+    );
     this.table.setAttribute("aria-rowcount", String(order.length + 1));
     this.first = -1;
     this.scroller.scrollTop = 0;
@@ -43,7 +59,10 @@ export class TableView {
     if (!this.order) return;
     const count = this.order.length;
     const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - SPARE_ROWS);
-    const last = Math.min(count, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / ROW_HEIGHT) + SPARE_ROWS);
+    const last = Math.min(
+      count,
+      Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / ROW_HEIGHT) + SPARE_ROWS,
+    );
     if (first === this.first && last === this.last) return;
     const focused = this.body.contains(document.activeElement);
     this.first = first;
@@ -62,16 +81,35 @@ export class TableView {
 
   row(at) {
     const id = this.order[at];
-    return element("tr", {
-      tabindex: at === this.current ? "0" : "-1", "data-at": String(at), "aria-rowindex": String(at + 2),
-      onclick: () => this.onopen(id), onfocus: () => (this.current = at),
-    }, ...this.columns.map((column) => element(column.numeric ? "td" : "th",
-      { class: column.numeric ? "numeric" : "name", scope: column.numeric ? null : "row" }, column.cell(id))));
+    return element(
+      "tr",
+      {
+        tabindex: at === this.current ? "0" : "-1",
+        "data-at": String(at),
+        "aria-rowindex": String(at + 2),
+        onclick: () => this.onopen(id),
+        onfocus: () => (this.current = at),
+      },
+      ...this.columns.map((column) =>
+        element(
+          column.numeric ? "td" : "th",
+          { class: column.numeric ? "numeric" : "name", scope: column.numeric ? null : "row" },
+          column.cell(id),
+        ),
+      ),
+    );
   }
 
   key(event) {
     const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW_HEIGHT) - 2);
-    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const steps = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity,
+    };
     if (event.key === "Enter") {
       this.onopen(this.order[this.current]);
     } else if (event.key in steps) {

@@ -30,7 +30,10 @@ export function pivotTotals(profile, slice, key, most = 8) {
   const heaviest = heaviestCodes(sums, most);
   const classOf = new Uint8Array(key.codeCount).fill(heaviest.length);
   heaviest.forEach((code, index) => (classOf[code] = index));
-  const others = sums.reduce((n, weight, code) => n + (weight > 0 && !heaviest.includes(code) ? 1 : 0), 0);
+  const others = sums.reduce(
+    (n, weight, code) => n + (weight > 0 && !heaviest.includes(code) ? 1 : 0),
+    0,
+  );
   const columns = [];
   const running = new Float64Array(weights.length);
   for (let column = 0; column < heaviest.length + (others > 0 ? 1 : 0); column++) {
@@ -40,7 +43,11 @@ export function pivotTotals(profile, slice, key, most = 8) {
       running[row + 1] = sum;
     }
     const part = { weights: running, rows: null };
-    columns.push({ code: column < heaviest.length ? heaviest[column] : -1, whole: sum, ...functionTotals(profile, part) });
+    columns.push({
+      code: column < heaviest.length ? heaviest[column] : -1,
+      whole: sum,
+      ...functionTotals(profile, part),
+    });
   }
   return { columns, others };
 }

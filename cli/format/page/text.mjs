@@ -12,8 +12,12 @@ export function setWeights(unit, type) {
   weightName = unit === "nanoseconds" ? "time" : bounded(type, 60);
 }
 // "time", "inuse_space"; in sentences "the time", "inuse_space"
-export function weightsName() { return weightName; }
-export function theWeights() { return weightUnit === "nanoseconds" ? "the time" : weightName; }
+export function weightsName() {
+  return weightName;
+}
+export function theWeights() {
+  return weightUnit === "nanoseconds" ? "the time" : weightName;
+}
 
 export function weightText(weight) {
   if (weightUnit === "nanoseconds") return timeText(weight);
@@ -27,7 +31,11 @@ export function weightText(weight) {
 
 // "950 ns", "12.3 ms", "78.9 s": three digits.
 export function timeText(ns) {
-  const units = [["s", 1e9], ["ms", 1e6], ["us", 1e3]];
+  const units = [
+    ["s", 1e9],
+    ["ms", 1e6],
+    ["us", 1e3],
+  ];
   const [unit, size] = units.find(([, size]) => Math.abs(ns) >= size) ?? ["ns", 1];
   const value = ns / size;
   const digits = unit === "ns" || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
@@ -56,19 +64,27 @@ export function bounded(text, most) {
   if (text.length <= most) return text;
   const characters = Array.from(text.slice(0, most), (c) => c);
   const head = characters.slice(0, Math.ceil((most - 1) * 0.7)).join("");
-  return `${head}…${text.slice(text.length - Math.floor((most - 1) * 0.3))}`.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "");
+  return `${head}…${text.slice(text.length - Math.floor((most - 1) * 0.3))}`.replace(
+    /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+    "",
+  );
 }
 
 // A function's name without what is said by its place: arguments and template arguments.
 export function shortName(name) {
   let text = name.replaceAll("(anonymous namespace)::", "");
-  for (const [open, close] of [["(", ")"], ["<", ">"]]) {
+  for (const [open, close] of [
+    ["(", ")"],
+    ["<", ">"],
+  ]) {
     let depth = 0;
     let out = "";
-    // "operator<", "<impl as Trait>", "main.(*S).Run" and "ArrayList.<init>" are names, not arguments.
+    // "operator<", "<impl as Trait>", "main.(*S).Run" and "ArrayList.<init>" are names, not
+    // arguments.
     let isName = false;
     for (const c of text) {
-      if (c === open && depth === 0 && (out === "" || /[.:]$|operator$|decltype$/.test(out))) isName = true;
+      if (c === open && depth === 0 && (out === "" || /[.:]$|operator$|decltype$/.test(out)))
+        isName = true;
       if (c === open) depth += 1;
       if (depth === 0) out += c;
       if (c === close && depth > 0) depth -= 1;

@@ -10,9 +10,16 @@ export class TimeView {
   constructor(parent, { onrange }) {
     this.onrange = onrange;
     this.canvas = element("canvas", { "aria-hidden": "true" });
-    this.area = element("div", {
-      class: "time", role: "slider", tabindex: "0", "aria-label": "time range; arrows move it, Shift and arrows change its length",
-    }, this.canvas);
+    this.area = element(
+      "div",
+      {
+        class: "time",
+        role: "slider",
+        tabindex: "0",
+        "aria-label": "time range; arrows move it, Shift and arrows change its length",
+      },
+      this.canvas,
+    );
     this.caption = element("div", { class: "time-caption" });
     fill(parent, this.area, this.caption);
     this.dragging = null;
@@ -26,7 +33,12 @@ export class TimeView {
   }
 
   // So many that few samples still make bars that can be seen.
-  bins(samples) { return Math.max(1, Math.min(1280, Math.floor(this.area.clientWidth / 2), Math.max(60, Math.ceil(samples / 3)))); }
+  bins(samples) {
+    return Math.max(
+      1,
+      Math.min(1280, Math.floor(this.area.clientWidth / 2), Math.max(60, Math.ceil(samples / 3))),
+    );
+  }
 
   // bars: a Float64Array a class; colors: one a class; `last`: the last tick; `tick` in ns.
   show({ bars, colors, range, last, tick }) {
@@ -41,7 +53,11 @@ export class TimeView {
     const context = fitCanvas(this.canvas, width, height);
     const bins = this.bars[0].length;
     let largest = 0;
-    for (let bin = 0; bin < bins; bin++) largest = Math.max(largest, this.bars.reduce((sum, bar) => sum + bar[bin], 0));
+    for (let bin = 0; bin < bins; bin++)
+      largest = Math.max(
+        largest,
+        this.bars.reduce((sum, bar) => sum + bar[bin], 0),
+      );
     const step = width / bins;
     for (let bin = 0; bin < bins; bin++) {
       let y = height;
@@ -67,9 +83,13 @@ export class TimeView {
     this.area.setAttribute("aria-valuemax", String(this.last + 1));
     this.area.setAttribute("aria-valuenow", String(range ? range[0] : 0));
     this.area.setAttribute("aria-valuetext", text);
-    fill(this.caption, element("span", {}, "0 s"), element("span", { class: range ? "chosen" : "" }, text),
+    fill(
+      this.caption,
+      element("span", {}, "0 s"),
+      element("span", { class: range ? "chosen" : "" }, text),
       range ? element("button", { onclick: () => this.onrange(null) }, "all time") : null,
-      element("span", {}, timeText((this.last + 1) * this.tick)));
+      element("span", {}, timeText((this.last + 1) * this.tick)),
+    );
   }
 
   text(range) {

@@ -1,8 +1,8 @@
 // Trees to draw: the call tree under groups, upside down, or around one function. Only nodes that
 // are wide enough to see are ever made, so no tree is too large.
 //
-// A box (node of such a tree) has one weight, or two where A and B are compared. Its `children(least)`
-// are those of at least that size, the heaviest first, and the size of the rest.
+// A box (node of such a tree) has one weight, or two where A and B are compared. Its
+// `children(least)` are those of at least that size, the heaviest first, and the size of the rest.
 
 import { Slice } from "./slice.mjs";
 import { EMPTY, UNREADABLE, UNSET } from "./text.mjs";
@@ -55,12 +55,19 @@ class Box {
     if (this.knownCounts) return this.knownCounts;
     if (this.kind !== "function" || this.node === undefined) return null;
     const { nodes, rows } = this.tree.profile;
-    return this.slices.map((slice) => slice.countOf(rows.firstRow[this.node], rows.firstRow[nodes.end[this.node]]));
+    return this.slices.map((slice) =>
+      slice.countOf(rows.firstRow[this.node], rows.firstRow[nodes.end[this.node]]),
+    );
   }
   child(key) {
-    return this.kept?.shown.find((box) => box.key === key) ?? this.children(0).shown.find((box) => box.key === key);
+    return (
+      this.kept?.shown.find((box) => box.key === key) ??
+      this.children(0).shown.find((box) => box.key === key)
+    );
   }
-  get path() { return this.parent === null ? [] : [...this.parent.path, this.key]; }
+  get path() {
+    return this.parent === null ? [] : [...this.parent.path, this.key];
+  }
 }
 
 // Boxes of kind "group": rows with one value of a key.
@@ -73,8 +80,15 @@ function expandGroup(tree, box, level, emit) {
   for (const code of present) {
     const slices = parts.map((part) => part.get(code) ?? none);
     emit({
-      kind: "group", key: `${level}:${code}`, groupKey: key, code, level: level + 1, node: 0, slices,
-      weights: slices.map((slice) => slice.weight), knownCounts: slices.map((slice) => slice.count),
+      kind: "group",
+      key: `${level}:${code}`,
+      groupKey: key,
+      code,
+      level: level + 1,
+      node: 0,
+      slices,
+      weights: slices.map((slice) => slice.weight),
+      knownCounts: slices.map((slice) => slice.count),
     });
   }
 }
@@ -94,7 +108,12 @@ export class CallTree {
     this.groups = groups;
     this.leaves = leaves;
     this.root = new Box(this, null, {
-      kind: "root", key: "", level: 0, node: 0, slices, weights: this.measure.wholes,
+      kind: "root",
+      key: "",
+      level: 0,
+      node: 0,
+      slices,
+      weights: this.measure.wholes,
       knownCounts: slices.map((slice) => slice.count),
     });
   }
@@ -103,7 +122,9 @@ export class CallTree {
     if (box.kind === "leaf") return box.level < this.groups.length ? 0 : box.size;
     if (box.kind !== "function" || (this.leaves && this.groups.length > 0)) return 0;
     const { firstRow } = this.profile.rows;
-    return this.measure.size(box.slices.map((slice) => slice.weightOf(firstRow[box.node], firstRow[box.node + 1])));
+    return this.measure.size(
+      box.slices.map((slice) => slice.weightOf(firstRow[box.node], firstRow[box.node + 1])),
+    );
   }
 
   expand(box, least, emit) {
@@ -124,9 +145,17 @@ export class CallTree {
       const first = firstRow[node];
       const last = firstRow[nodes.end[node]];
       if (before[last] - before[first] < enough) continue;
-      emit(functionBox(nodes.function[node], { node, level, slices, weights: slices.map((slice) => slice.weightOf(first, last)) }));
+      emit(
+        functionBox(nodes.function[node], {
+          node,
+          level,
+          slices,
+          weights: slices.map((slice) => slice.weightOf(first, last)),
+        }),
+      );
     }
-    if (this.leaves && this.groups.length > 0 && box.kind === "function") this.expandLeaf(box, emit);
+    if (this.leaves && this.groups.length > 0 && box.kind === "function")
+      this.expandLeaf(box, emit);
   }
 
   // The rows that end in a function, by the values of the next key.
@@ -140,15 +169,26 @@ export class CallTree {
       slice.forRows(firstRow[box.node], firstRow[box.node + 1], (row, weight, count) => {
         if (box.within && !box.within(row)) return;
         let sum = sums.get(codes[row]);
-        if (!sum) sums.set(codes[row], (sum = { weights: box.weights.map(() => 0), counts: box.weights.map(() => 0) }));
+        if (!sum)
+          sums.set(
+            codes[row],
+            (sum = { weights: box.weights.map(() => 0), counts: box.weights.map(() => 0) }),
+          );
         sum.weights[index] += weight;
         sum.counts[index] += count;
       });
     });
     for (const [code, sum] of sums) {
       emit({
-        kind: "leaf", key: `${level}:${code}`, groupKey: key, code, level: level + 1, node: box.node,
-        slices: box.slices, weights: sum.weights, knownCounts: sum.counts,
+        kind: "leaf",
+        key: `${level}:${code}`,
+        groupKey: key,
+        code,
+        level: level + 1,
+        node: box.node,
+        slices: box.slices,
+        weights: sum.weights,
+        knownCounts: sum.counts,
         within: (row) => codes[row] === code && (!box.within || box.within(row)),
       });
     }
@@ -207,7 +247,11 @@ function runsByNode(profile, slices, each) {
 // Of a box of callers, what came through nodes that nobody called.
 function rootSize(tree, box) {
   const { parent } = tree.profile.nodes;
-  return box.nodes.reduce((sum, node, i) => sum + (parent[node] === 0 ? tree.measure.size(box.parts.map((part) => part[i])) : 0), 0);
+  return box.nodes.reduce(
+    (sum, node, i) =>
+      sum + (parent[node] === 0 ? tree.measure.size(box.parts.map((part) => part[i])) : 0),
+    0,
+  );
 }
 
 // From a function to those that called it. Each box knows the nodes that it stands for, and how
@@ -219,7 +263,8 @@ function expandCallers(tree, box, emit) {
     const parent = nodes.parent[box.nodes[i]];
     if (parent === 0) continue;
     for (let slice = 0; slice < box.parts.length; slice++) {
-      if (box.parts[slice][i] > 0) entries.addTo(nodes.function[parent], parent, slice, box.parts[slice][i]);
+      if (box.parts[slice][i] > 0)
+        entries.addTo(nodes.function[parent], parent, slice, box.parts[slice][i]);
     }
   }
   entries.emit({ level: box.level }, emit);
@@ -232,7 +277,11 @@ export class InvertedTree {
     this.measure = new Measure(slices);
     this.groups = groups;
     this.root = new Box(this, null, {
-      kind: "root", key: "", level: 0, slices, weights: this.measure.wholes,
+      kind: "root",
+      key: "",
+      level: 0,
+      slices,
+      weights: this.measure.wholes,
       knownCounts: slices.map((slice) => slice.count),
     });
   }
@@ -267,7 +316,9 @@ export class FunctionTree {
     const weights = slices.map(() => 0);
     for (let node = 1; node < nodes.count; node++) {
       if (nodes.function[node] !== fn || nodes.repeated[node]) continue;
-      const part = slices.map((slice) => slice.weightOf(rows.firstRow[node], rows.firstRow[nodes.end[node]]));
+      const part = slices.map((slice) =>
+        slice.weightOf(rows.firstRow[node], rows.firstRow[nodes.end[node]]),
+      );
       if (!part.some((weight) => weight > 0)) continue;
       found.push(node);
       part.forEach((weight, i) => {
@@ -275,12 +326,18 @@ export class FunctionTree {
         weights[i] += weight;
       });
     }
-    this.root = new Box(this, null, functionBox(fn, { level: 0, slices, nodes: found, parts, weights }));
+    this.root = new Box(
+      this,
+      null,
+      functionBox(fn, { level: 0, slices, nodes: found, parts, weights }),
+    );
   }
   ownSize(box) {
     if (this.direction === "callers") return rootSize(this, box);
     const { firstRow } = this.profile.rows;
-    const own = box.slices.map((slice) => box.nodes.reduce((sum, node) => sum + slice.weightOf(firstRow[node], firstRow[node + 1]), 0));
+    const own = box.slices.map((slice) =>
+      box.nodes.reduce((sum, node) => sum + slice.weightOf(firstRow[node], firstRow[node + 1]), 0),
+    );
     return this.measure.size(own);
   }
   expand(box, least, emit) {
@@ -292,7 +349,9 @@ export class FunctionTree {
     const entries = new Entries(box.slices);
     for (const from of box.nodes) {
       for (let node = from + 1; node < nodes.end[from]; node = nodes.end[node]) {
-        const weights = box.slices.map((slice) => slice.weightOf(rows.firstRow[node], rows.firstRow[nodes.end[node]]));
+        const weights = box.slices.map((slice) =>
+          slice.weightOf(rows.firstRow[node], rows.firstRow[nodes.end[node]]),
+        );
         if (weights.some((weight) => weight > 0)) entries.add(nodes.function[node], node, weights);
       }
     }
