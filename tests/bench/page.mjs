@@ -1,9 +1,12 @@
 // What a browser needs for a page: until it can be used, and until a change of the view is drawn.
 //
-//   node tests/bench/page.mjs [--times N] PAGE.html [--pprof FILE.pb.gz] [--speedscope FOLDER FILE.speedscope.json]
+//   node tests/bench/page.mjs [--times N] PAGE.html [--pprof FILE.pb.gz] [--speedscope FOLDER
+//   FILE.speedscope.json]
 //
-// --pprof       beside `go tool pprof -http` on the same profile: from its start to its flame graph, and to that by label
-// --speedscope  beside speedscope, as npm has it (node_modules/speedscope/dist/release): until it shows the profile. It
+// --pprof       beside `go tool pprof -http` on the same profile: from its start to its flame
+// graph, and to that by label
+// --speedscope  beside speedscope, as npm has it (node_modules/speedscope/dist/release): until it
+// shows the profile. It
 //               knows no labels.
 //
 // Each number is the least of N (5), in milliseconds; a busy machine makes them larger, nothing
@@ -41,7 +44,8 @@ const note = (name, ms) => least.set(name, Math.min(ms, least.get(name) ?? Infin
 const timed = (code) => `new Promise((done) => { const t = performance.now(); ${code};
   requestAnimationFrame(() => setTimeout(() => done(performance.now() - t))); })`;
 const choose = (id, value) =>
-  `const s = document.getElementById("${id}"); s.value = ${JSON.stringify(value)}; s.dispatchEvent(new Event("change"))`;
+  `const s = document.getElementById("${id}"); s.value = ${JSON.stringify(value)}; s.` +
+  `dispatchEvent(new Event("change"))`;
 
 let keys = [];
 async function measurePage() {
@@ -121,7 +125,8 @@ async function measurePprof() {
       await new Promise((later) => setTimeout(later, 20));
     }
     const drawn =
-      'document.readyState === "complete" && document.querySelector("#stack-chart > *, #chart svg g, #chart *")';
+      'document.readyState === "complete" && document.querySelector("#stack-chart > *, ' +
+      '#chart svg g, #chart *")';
     note("pprof -http: opens", await openAnother(url, drawn, begin));
     for (const key of keys.slice(0, 8)) {
       note(

@@ -129,7 +129,8 @@ class Page {
     await this.send("Page.navigate", { url: "about:blank" });
     await this.send("Page.navigate", { url: `file://${path}${fragment}` });
     await this.until(
-      'document.body && (document.body.classList.contains("ready") || document.body.classList.contains("failed"))',
+      'document.body && (document.body.classList.contains("ready") || document.body.' +
+        'classList.contains("failed"))',
     );
     // A browser drops keys that come before a page's first frame.
     await this.send("Page.bringToFront");

@@ -18,7 +18,19 @@ function varints(numbers) {
   return Buffer.from(bytes);
 }
 
-// A small profile: samples are { stack: ["main", "work"], labels: { tenant: "acme" }, weight, count,
+// Always the same numbers: a failure can be repeated.
+export function numbers(seed) {
+  let state = seed * 2654435761 + 1;
+  return (below) => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) % below;
+  };
+}
+
+// A small profile: samples are { stack: ["main", "work"], labels: { tenant: "acme" }, weight,
+// count,
 // time, thread, outcome }; stacks root first; a function may be { name, file, module, kind }.
 export class ProfileText {
   constructor() {
@@ -101,6 +113,7 @@ export class ProfileText {
       "node.depth": depths,
       "node.function": nodeFunctions,
       "stack.node": stacks,
+      "stack.end": stacks.map(() => this.string("complete")),
       "set.outcome": sets.map(([outcome]) => outcome),
       "set.size": sets.map(([, set]) => Object.keys(set).length),
       "label.key": labels.map(([key]) => this.string(key)),
@@ -191,13 +204,18 @@ export function pageText(bytes, facts = FACTS) {
   const style = readFileSync(join(PAGE, "style.css"), "utf8");
   const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
   const policy =
-    `default-src 'none'; script-src ${hash(code)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'; ` +
+    `default-src 'none'; script-src ${hash(code)}; style-src ${hash(style)}; base-uri ` +
+    "'none'; form-action 'none'; " +
     "require-trusted-types-for 'script'; trusted-types 'none'";
   return (
-    `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">` +
-    `<meta name="viewport" content="width=device-width, initial-scale=1"><title>labelscope</title><style>${style}</style></head><body>\n` +
+    `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta ` +
+    `http-equiv="Content-Security-Policy" content="${policy}">` +
+    `<meta name="viewport" content="width=device-width, initial-scale=1"><title>` +
+    `labelscope</title><style>${style}</style></head><body>\n` +
     readFileSync(join(PAGE, "body.html"), "utf8") +
-    `<script type="application/json" id="facts">${JSON.stringify(facts).replaceAll("<", "\\u003c")}</script>` +
-    `<script type="text/plain" id="profile">${gzipSync(bytes).toString("base64")}</script><script>${code}</script></body></html>`
+    `<script type="application/json" id="facts">` +
+    `${JSON.stringify(facts).replaceAll("<", "\\u003c")}</script>` +
+    `<script type="text/plain" id="profile">${gzipSync(bytes).toString("base64")}</script>` +
+    `<script>${code}</script></body></html>`
   );
 }

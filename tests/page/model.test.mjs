@@ -29,18 +29,7 @@ import {
   standardErrors,
   tokenText,
 } from "../../cli/format/page/tree.mjs";
-import { ProfileText, container } from "./encode.mjs";
-
-// Always the same numbers: a failure can be repeated.
-function numbers(seed) {
-  let state = seed * 2654435761 + 1;
-  return (below) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % below;
-  };
-}
+import { ProfileText, container, numbers } from "./encode.mjs";
 
 // Recursion, empty and missing values, unreadable samples, samples without time.
 function randomText(seed) {
@@ -188,12 +177,15 @@ for (let seed = 1; seed <= 12; seed++) {
       test(`filter ${number}: what is too small is still in the size of the rest`, () => {
         const tree = new CallTree(profile, [slice], { groups: [key("route")] });
         const least = slice.weight / 8;
-        const { shown, hiddenSize } = tree.root.children(least);
+        const { shown, rest } = tree.root.children(least);
         assert.ok(shown.every((box) => box.size >= least));
-        assert.ok(
-          Math.abs(shown.reduce((total, box) => total + box.size, hiddenSize) - slice.weight) <=
-            1e-6 * slice.weight,
-        );
+        const size = shown.reduce((total, box) => total + box.size, rest?.size ?? 0);
+        assert.ok(Math.abs(size - slice.weight) <= 1e-6 * slice.weight);
+        // And how many they are, and each of them where the rest is opened.
+        const all = tree.root.children(0).shown.map((box) => box.key);
+        assert.equal(shown.length + (rest?.count ?? 0), all.length);
+        const opened = rest ? rest.children(0).shown.map((box) => box.key) : [];
+        assert.deepEqual([...shown.map((box) => box.key), ...opened], all);
       });
       test(`filter ${number}: functions count once a sample`, () => {
         const { self, total } = functionTotals(profile, slice);
@@ -263,7 +255,7 @@ for (let seed = 1; seed <= 12; seed++) {
       test(`filter ${number}: search and time`, () => {
         const regexp = /f[24]/iu;
         assert.equal(
-          matchedWeight(profile, slice, matchingFunctions(profile, regexp)),
+          matchedWeight(profile, slice, matchingFunctions(profile, "f[24]").matches),
           sum(samples.filter((s) => s.stack.some((one) => regexp.test(one)))),
         );
         const [bars] = histogram(profile, slice, 7);
@@ -303,6 +295,100 @@ for (let seed = 1; seed <= 12; seed++) {
     });
   });
 }
+
+test("thousands of values that are too narrow open in steps, and a path leads to each", () => {
+  const text = new ProfileText();
+  for (let i = 0; i < 12000; i++) text.sample(["f"], { id: `v${i}` });
+  const profile = load(text);
+  const slice = Slice.chosen(profile, new Uint32Array(profile.rows.count));
+  const tree = () => new CallTree(profile, [slice], { groups: [profile.keys.get("id")] });
+  let box = tree().root;
+  const seen = [];
+  // A thousand pixels, of which a box needs a half.
+  for (let depth = 0; box.kind !== "group"; depth++) {
+    assert.ok(depth < 6);
+    const { shown, rest } = box.children(box.size / 2000);
+    const whole = shown.reduce((sum, one) => sum + one.size, rest?.size ?? 0);
+    assert.equal(whole, box.size);
+    box = shown.at(-1) ?? rest;
+    seen.push(boxName(profile, box));
+  }
+  assert.deepEqual(seen.slice(0, 2), ["other (12,000)", "other (500)"]);
+  let found = tree().root;
+  for (const key of box.path) found = found.child(key);
+  assert.equal(boxName(profile, found), boxName(profile, box));
+  assert.equal(tree().root.child("~20000-"), undefined);
+  // Closed, it has below it what all of its values have together, and a path leads there, too.
+  const { root } = tree();
+  const { rest } = root.children(root.size / 2000);
+  const [below] = rest.pool().children(0).shown;
+  assert.equal(boxName(profile, below), "f");
+  assert.deepEqual([below.size, below.depth, below.counts[0]], [root.size, 2, 12000]);
+  const again = below.path.reduce((at, key) => at.child(key), tree().root);
+  assert.equal(boxName(profile, again), "f");
+});
+
+test("each of forty filters counts, and its own label shows what it hides", () => {
+  const text = new ProfileText();
+  const names = Array.from({ length: 40 }, (_, i) => `k${i}`);
+  const labels = (odd) => Object.fromEntries(names.map((name, i) => [name, i === odd ? "x" : "a"]));
+  for (let i = 0; i < names.length; i++) text.sample(["f"], labels(i));
+  text.sample(["f"], labels(-1));
+  const profile = load(text);
+  const filter = { ...NO_FILTER, terms: names.map((key) => ({ key, only: ["a"], not: [] })) };
+  const slice = Slice.chosen(profile, failedBits(profile, filter).bits);
+  assert.equal(slice.count, 1);
+  const entries = new Questions(profile).labels({ ...DEFAULT_STATE, filter }, "");
+  for (const { key, whole, sums } of entries.filter((entry) => !entry.key.own)) {
+    assert.equal(whole, 2000, key.name);
+    assert.equal(sums[key.codeOf("x")], 1000, key.name);
+  }
+});
+
+test("stacks with and without a function, also where two filters are one", () => {
+  const text = new ProfileText();
+  text.sample(["main", "read"]).sample(["main", "read", "wait"]).sample(["main", "work"]);
+  const profile = load(text);
+  const count = (filter) => Slice.chosen(profile, failedBits(profile, filter).bits).count;
+  assert.equal(count({ ...NO_FILTER, stack: "read" }), 2);
+  assert.equal(count({ ...NO_FILTER, without: "^read$" }), 1);
+  assert.equal(count({ ...NO_FILTER, stack: "read", without: "wait" }), 1);
+  const joined = both({ ...NO_FILTER, stack: "read" }, { ...NO_FILTER, stack: "wait" });
+  assert.equal(count(joined), 1);
+  assert.equal(count({ ...NO_FILTER, stack: "(?=x)" }), 0);
+});
+
+test("what is compared at first are two real values", () => {
+  const text = new ProfileText();
+  for (let i = 0; i < 9; i++) text.sample(["f"], {});
+  for (let i = 0; i < 8; i++) text.sample(["f"], {}, { outcome: 3 });
+  text.sample(["f"], { tenant: "a" }).sample(["f"], { tenant: "b" }).sample(["f"], { tenant: "b" });
+  const questions = new Questions(load(text, { telling_key: "tenant" }));
+  const { a, b } = questions.comparison(DEFAULT_STATE);
+  assert.deepEqual([a.terms[0].only, b.terms[0].only], [["b"], ["a"]]);
+  const one = new ProfileText().sample(["f"], {}).sample(["f"], { tenant: "a" });
+  assert.equal(new Questions(load(one, { telling_key: "tenant" })).comparison(DEFAULT_STATE), null);
+});
+
+test("of what is not sampled no difference is chance", () => {
+  const text = new ProfileText().sample(["f"], { tenant: "a" }).sample(["g"], { tenant: "b" });
+  const sampled = new Questions(load(text));
+  assert.ok(Math.abs(sampled.errors([1, 0], [1, 1])) < 2);
+  const counted = new Questions(load(text, { counted: "inuse_objects" }));
+  assert.equal(counted.errors([1, 0], [1, 1]), -Infinity);
+  assert.equal(counted.errors([1, 1], [2, 2]), 0);
+});
+
+test("the time strip is as long as the recording", () => {
+  const text = new ProfileText().sample(["f"], {}, { time: 100 });
+  const profile = load(text, { tick_ns: 1e6, duration_ns: 1e9 });
+  assert.equal(profile.rows.ticks, 1000);
+  const [bars] = histogram(profile, Slice.chosen(profile, new Uint32Array(1)), 10);
+  assert.equal(
+    bars.findIndex((weight) => weight > 0),
+    1,
+  );
+});
 
 test("clicks on values add, take away and turn round", () => {
   let filter = withValue(NO_FILTER, "k", "a", "only");

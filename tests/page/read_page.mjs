@@ -1,4 +1,5 @@
-// Reads a page that labelscope wrote, without the page's own code, and prints what is in it as JSON:
+// Reads a page that labelscope wrote, without the page's own code, and prints what is in it as
+// JSON:
 //   node read_page.mjs page.html
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// A picture of a page, as somebody sees it:  node screenshot.mjs PAGE.html OUT.png [FRAGMENT [WIDTH HEIGHT]]
+// A picture of a page, as somebody sees it:  node screenshot.mjs PAGE.html OUT.png [FRAGMENT
+// [WIDTH HEIGHT]]
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Browser, findBrowser } from "./browser.mjs";

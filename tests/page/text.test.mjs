@@ -60,6 +60,7 @@ test("a link says what differs from the first view, and gives it back", () => {
       terms: [{ key: "k", only: ["", null, false, "(unset)"], not: ['"><script>'] }],
       time: [1, 20],
       stack: "^f",
+      without: "x",
     },
     a: { ...NO_FILTER, terms: [{ key: "k", only: ["1"], not: [] }] },
     function: 3,
@@ -121,29 +122,52 @@ text.sample(["main", "a;b"], { tenant: "=1+1", route: 'x,"y"' }, { weight: 5, th
 text.sample(["main"], {}, { weight: 7, outcome: 3, thread });
 const profile = new Profile(readColumns(text.bytes()), { mode: "cpu", period_ns: 10 });
 const all = Slice.chosen(profile, new Uint32Array(profile.rows.count));
+const sliceOf = (made) => {
+  const of = new Profile(readColumns(made.bytes()));
+  return Slice.chosen(of, new Uint32Array(of.rows.count));
+};
 
 test("folded: groups in front, equal stacks added up", () => {
   assert.equal(
     foldedText(profile, all, [profile.keys.get("tenant")]),
-    `tenant=(unreadable);main 7\ntenant==1+1;main;a\\x3bb ${2 ** 50 + 5}\n`,
+    `tenant=<unreadable>;main 7\ntenant==1+1;main;a\\x3bb ${2 ** 50 + 5}\n`,
   );
 });
 
-test("CSV: quotes doubled, no cell is a formula", () => {
+test("CSV: the columns and the protection of -o X.csv", () => {
   const lines = csvText(profile, all).split("\r\n");
   assert.equal(
     lines[0],
-    "time_ns,samples,function,module,tenant,route,comm,thread_name,thread_id,pid,labelscope.outcome",
+    "time_ns,samples,function,module,stack_end,outcome,comm,pid,thread_name,thread_id,route,tenant",
   );
+  const row = `${2 ** 50 + 5},3,a\\x3bb,,complete,labelled,shop,10,worker,11,` + `"x,""y""",'=1+1`;
+  assert.ok(lines.includes(row), lines.join("\n"));
   assert.ok(
-    lines.includes(`${2 ** 50 + 5},3,a;b,,'=1+1,"x,""y""",shop,worker,11,10,(unset)`),
-    lines.join("\n"),
+    lines.some((line) => line.endsWith(",torn,shop,10,worker,11,<unreadable>,<unreadable>")),
   );
+  // What spreadsheets would take for a formula, for a new cell or for a mark of ours.
+  const odd = new ProfileText();
+  for (const value of ["=1", "+1", "-1", "@x", "\uff1d1", "\uff0b1", "'x", "a;b", " x ", ""]) {
+    odd.sample(["f"], { value });
+  }
+  const cells = csvText(new Profile(readColumns(odd.bytes())), sliceOf(odd))
+    .trim()
+    .split("\r\n")
+    .slice(1)
+    .map((line) => line.split(",").at(-1));
+  const wanted = ["'=1", "'+1", "'-1", "'@x", "'\uff1d1", "'\uff0b1", "''x", "a\\x3bb"];
+  assert.deepEqual(cells.sort(), [...wanted, "\\x20x\\x20", "<empty>"].sort());
 });
 
-test("pprof: gzip is for the browser; the message begins with its sample types", async () => {
-  const bytes = new Uint8Array(await pprofBytes(profile, all).arrayBuffer());
-  assert.equal(bytes[0], (1 << 3) | 2);
+test("pprof: the message begins with its sample types, and says where it is from", async () => {
+  const facts = { mode: "cpu", unit: "nanoseconds", version: "0.1", command: "labelscope record" };
+  const of = new Profile(readColumns(text.bytes()), { ...facts, counted: "samples" });
+  const bytes = await pprofBytes(of, all, "tenant = acme").arrayBuffer();
+  assert.equal(new Uint8Array(bytes)[0], (1 << 3) | 2);
+  const said = new TextDecoder().decode(bytes);
+  for (const line of ["labelscope: 0.1", "command: labelscope record", "part: tenant = acme"]) {
+    assert.ok(said.includes(line), line);
+  }
 });
 
 test("all modules become one scope: no name twice, none used before its module", () => {

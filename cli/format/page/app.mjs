@@ -1,12 +1,20 @@
 // The page: reads its data, keeps the state, and tells every view what to show.
+import { breakdown, openBoxMenu, showStatus, showTip } from "./box_info.mjs";
 import { Boxes } from "./boxes.mjs";
-import { renderChips, renderCompare, renderGroups, renderLegend } from "./controls.mjs";
+import {
+  filterParts,
+  renderChips,
+  renderCompare,
+  renderCrumbs,
+  renderGroups,
+  renderLegend,
+} from "./controls.mjs";
 import { readColumns, unpack } from "./decode.mjs";
 import { openHelp, openSave } from "./dialogs.mjs";
 import { byId, element, fill } from "./dom.mjs";
 import { showFacts } from "./facts_view.mjs";
-import { NO_FILTER, withValue, withoutKey } from "./filter.mjs";
-import { FlameView, boxLabel } from "./flame.mjs";
+import { NO_FILTER, matchingFunctions, withValue, withoutKey } from "./filter.mjs";
+import { FlameView } from "./flame.mjs";
 import { functionTable } from "./function_table.mjs";
 import { FunctionView } from "./function_view.mjs";
 import { LabelsView } from "./labels_view.mjs";
@@ -16,9 +24,8 @@ import { CLASSES, Questions } from "./questions.mjs";
 import { DEFAULT_STATE, readState, writeState } from "./state.mjs";
 import { TableView } from "./table_view.mjs";
 import { heaviestCodes } from "./tables.mjs";
-import { bounded, counted, percent, setWeights, weightText } from "./text.mjs";
+import { bounded, counted, percent, setWeights } from "./text.mjs";
 import { TimeView } from "./time_view.mjs";
-import { boxName, valueText } from "./tree.mjs";
 
 class App {
   constructor(profile) {
@@ -50,11 +57,12 @@ class App {
 
   buildViews() {
     const flame = {
-      color: (box) => this.boxes.boxColor(box),
+      color: (box, narrow) => this.boxes.boxColor(box, narrow),
       text: (box) => this.boxes.boxText(box),
       describe: (box) => this.boxes.describe(box),
-      onhover: (box, event) => this.showTip(box, event),
-      onselect: (box) => this.showStatus(box),
+      onhover: (box, event) => showTip(this, box, event),
+      onselect: (box) => showStatus(this, box),
+      onmenu: (box, x, y) => openBoxMenu(this, box, x, y),
     };
     this.flame = new FlameView(byId("flame-panel"), {
       ...flame,
@@ -84,7 +92,7 @@ class App {
       oncolor: (key) => this.set({ color: this.state.color === key ? "" : key }),
     });
     this.time = new TimeView(byId("time"), {
-      onrange: (time) => this.set({ filter: { ...this.state.filter, time } }),
+      onrange: (time) => this.changeFilter((filter) => ({ ...filter, time })),
     });
     this.time.resized = () => this.renderTime();
     byId("time").hidden = this.profile.rows.timed === 0;
@@ -99,6 +107,7 @@ class App {
     press("theme-button", () => this.toggleTheme());
     press("palette-button", () => this.togglePalette());
     press("help-button", () => openHelp());
+    press("skip-button", () => this.focusView());
     press("save-button", () => this.openSave());
     press("search-keep", () =>
       this.set({ filter: { ...this.state.filter, stack: this.state.search }, search: "" }),
@@ -131,12 +140,26 @@ class App {
     if (!known(state.pivot)) state.pivot = "";
     if (state.function >= this.profile.functions.count) state.function = -1;
     this.state = state;
+    const stopped = ["filter", "a", "b"].map((slot) => this.dropExpressions(state, slot));
     const missed =
       missing.length > 0
         ? `This profile has no label ${bounded([...new Set(missing)].join(", "), 200)}.`
         : "";
-    this.notice([problem, missed].filter(Boolean).join(" "));
+    this.notice([problem, missed, ...stopped].filter(Boolean).join(" "));
     this.render();
+  }
+
+  // A link may have an expression that takes too long: it is left out, and said.
+  dropExpressions(state, slot) {
+    for (const name of ["stack", "without"]) {
+      const text = state[slot][name];
+      const problem = text && matchingFunctions(this.profile, text).problem;
+      if (!problem) continue;
+      state[slot] = { ...state[slot], [name]: "" };
+      const words = name === "stack" ? "stacks with" : "stacks without";
+      return `Left out: ${words} /${bounded(text, 60)}/ (${problem}).`;
+    }
+    return "";
   }
 
   // A new state; `quiet`: not a step to go back to.
@@ -237,21 +260,22 @@ class App {
     renderGroups(this);
     renderLegend(this);
     this.renderSearch();
+    byId("crumbs").hidden = state.view !== "flame";
     this.renderTime();
-    this.showTip(null);
+    showTip(this, null);
     ({
       flame: () => this.renderFlame(),
       table: () => this.renderTable(),
       function: () => this.renderFunction(),
     })[state.view]();
-    this.showStatus(null);
+    showStatus(this, null);
   }
 
   renderLabels() {
     const { state } = this;
     const slot = state.compare ? this.slot : "";
     this.labels.show(
-      this.questions.labels(state, slot).map((entry) => {
+      this.questions.labelsInOrder(state, slot).map((entry) => {
         return {
           ...entry,
           values: this.questions.inOrder(state, entry.key, entry.sums),
@@ -270,15 +294,17 @@ class App {
     const input = byId("search");
     if (document.activeElement !== input) input.value = state.search;
     const found = this.questions.search(state);
-    input.classList.toggle("wrong", found?.problem === true);
-    byId("search-keep").hidden = !found || found.problem || found.functions === 0;
+    input.classList.toggle("wrong", Boolean(found?.problem));
+    byId("search-keep").disabled = !found || Boolean(found.problem) || found.functions === 0;
     byId("search-result").textContent = resultText(found);
   }
 
   renderTime() {
     if (!this.state || this.profile.rows.timed === 0) return;
     const key = this.profile.keys.get(this.state.color);
-    const bars = this.questions.histogram(this.state, this.time.bins(this.profile.rows.timed));
+    const slot = this.state.compare && this.slot !== "" ? this.slot : "filter";
+    const bins = this.time.bins(this.profile.rows.timed);
+    const bars = this.questions.histogram(this.state, bins);
     const colors = this.state.compare
       ? SIDE_COLORS
       : key
@@ -287,9 +313,10 @@ class App {
     this.time.show({
       bars,
       colors,
-      range: this.state.filter.time,
-      last: this.profile.rows.lastTime,
+      range: this.state[slot].time,
+      whole: this.profile.rows.ticks,
       tick: this.profile.tick,
+      cpus: this.profile.facts.mode === "cpu",
     });
   }
 
@@ -304,6 +331,7 @@ class App {
       icicle: state.icicle,
       matches,
     });
+    renderCrumbs(this);
   }
 
   renderTable() {
@@ -314,167 +342,37 @@ class App {
   renderFunction() {
     const { state } = this;
     const totals = this.questions.totals(state);
-    const sum =
-      totals.length === 1
-        ? totals[0]
-        : {
-            self: totals[0].self.map((value, i) => value + totals[1].self[i]),
-            total: totals[0].total.map((value, i) => value + totals[1].total[i]),
-          };
+    const wholes = this.questions.slices(state).map((slice) => slice.weight);
+    const share = (i, fn) => (wholes[i] > 0 ? totals[i].total[fn] / wholes[i] : 0);
     const ranked = this.questions.keep("ranked", this.questions.filters(state), () =>
-      heaviestCodes(sum.total),
+      heaviestCodes(
+        totals[0].total.map((_, fn) => share(0, fn) + (wholes.length > 1 ? share(1, fn) : 0)),
+      ),
     );
     const chosen = state.function >= 0;
     this.functionView.show({
       profile: this.profile,
       ranked,
-      totals: sum,
-      whole: this.whole,
+      totals,
+      wholes,
       fn: state.function,
       trees: chosen ? this.questions.functionTrees(state) : null,
-      breakdown: chosen ? this.breakdown() : [],
+      breakdown: chosen ? breakdown(this) : [],
     });
-  }
-
-  // Bars of the labels under one function.
-  breakdown() {
-    const entries = this.questions
-      .breakdown(this.state, this.state.function)
-      .filter((entry) => entry.key.values.length > 0);
-    return entries.slice(0, 12).map(({ key, sums, whole }) => {
-      return element(
-        "section",
-        { class: "key" },
-        element("h3", {}, bounded(key.name, 60)),
-        element(
-          "ul",
-          { class: "values" },
-          ...heaviestCodes(sums, 4).map((code) => {
-            const bar = element("span", { class: "bar" });
-            bar.style.width = `${(100 * sums[code]) / whole}%`;
-            bar.style.background = this.boxes.valueColor(key, code) ?? "";
-            return element(
-              "li",
-              {},
-              element(
-                "span",
-                { class: "value", title: weightText(sums[code]) },
-                bar,
-                element("bdi", { class: "text" }, bounded(valueText(key, code), 80)),
-                element("span", { class: "share" }, percent(sums[code], whole)),
-              ),
-            );
-          }),
-        ),
-      );
-    });
-  }
-
-  // -- boxes of flame graphs
-
-  // What a click does here.
-  hint() {
-    const { view, function: fn } = this.state;
-    if (view === "table") return "Click a row for its function, a head to sort by it. Keys: ?";
-    return view === "function" && fn < 0
-      ? "Keys: ?"
-      : "Click a box to zoom, double-click for its function. Keys: ?";
-  }
-
-  showStatus(box) {
-    const area = byId("status");
-    if (!box || box.kind === "rest") {
-      fill(area, this.whole === 0 ? "No sample passes these filters." : this.hint());
-      return;
-    }
-    fill(
-      area,
-      element("bdi", {}, bounded(this.boxes.describe(box), 400)),
-      box.kind === "function"
-        ? element(
-            "button",
-            { class: "link", onclick: () => this.openFunction(box.function) },
-            "callers and callees",
-          )
-        : null,
-      box.groupKey
-        ? element(
-            "button",
-            {
-              class: "link",
-              onclick: () =>
-                this.changeFilter((f) =>
-                  withValue(
-                    withoutKey(f, box.groupKey.name),
-                    box.groupKey.name,
-                    box.groupKey.token(box.code),
-                    "only",
-                  ),
-                ),
-            },
-            "only this value",
-          )
-        : null,
-    );
-  }
-
-  showTip(box, event) {
-    const tip = byId("tip");
-    tip.hidden = !box || !event || event.pointerType === "touch";
-    if (tip.hidden) return;
-    const lines = [
-      element(
-        "strong",
-        {},
-        element(
-          "bdi",
-          {},
-          bounded(box.kind === "rest" ? this.boxes.describe(box) : boxName(this.profile, box), 400),
-        ),
-      ),
-    ];
-    if (box.kind !== "rest") {
-      lines.push(
-        element("div", {}, this.boxes.describe(box).slice(boxLabel(this.profile, box).length + 2)),
-      );
-      if (box.kind === "function") {
-        const { functions } = this.profile;
-        const place = [functions.module(box.function), functions.file(box.function)]
-          .filter(Boolean)
-          .join(" · ");
-        if (place)
-          lines.push(element("div", { class: "note" }, element("bdi", {}, bounded(place, 300))));
-      }
-      lines.push(
-        ...this.boxes
-          .tipValues(box)
-          .map(([name, share]) =>
-            element(
-              "div",
-              { class: "tip-value" },
-              element("bdi", {}, bounded(name, 80)),
-              element("span", {}, share),
-            ),
-          ),
-      );
-    }
-    fill(tip, ...lines);
-    const area = tip.getBoundingClientRect();
-    tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - area.width - 8))}px`;
-    const below = event.clientY + 18;
-    const above = Math.max(4, event.clientY - area.height - 10);
-    tip.style.top = `${below + area.height > innerHeight ? above : below}px`;
   }
 
   // -- dialogs and keys
 
   openSave() {
-    openSave(
-      this.profile,
-      this.questions.slice(this.state),
-      this.questions.groups(this.state),
-      (text) => this.notice(text),
-    );
+    const { filter } = this.state;
+    openSave(this.profile, {
+      slice: this.questions.slice(this.state),
+      part: filterParts(this, filter)
+        .map(({ text }) => text)
+        .join("; "),
+      groups: this.questions.groups(this.state),
+      onproblem: (text) => this.notice(text),
+    });
   }
 
   key(event) {
@@ -536,7 +434,7 @@ class App {
 
 function resultText(found) {
   if (found === null) return "";
-  if (found.problem) return "not a regular expression";
+  if (found.problem) return found.problem;
   const functions = counted(found.functions, "function", "functions");
   return `${percent(found.share, found.whole)} in ${functions}`;
 }
@@ -559,8 +457,8 @@ function remember(name, value) {
 
 export async function start() {
   const facts = JSON.parse(byId("facts").textContent);
-  setWeights(facts.unit ?? "nanoseconds", facts.mode);
-  showFacts(byId("command"), byId("facts-line"), byId("facts-details"), facts);
+  setWeights(facts);
+  showFacts(byId("title"), byId("facts-line"), byId("facts-details"), facts);
   const area = byId("profile");
   const profile = new Profile(readColumns(await unpack(area.textContent)), facts);
   area.remove();

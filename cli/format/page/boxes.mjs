@@ -3,6 +3,7 @@ import { boxLabel } from "./flame.mjs";
 import {
   OTHER,
   SIDE_COLORS,
+  UNREADABLE_COLOR,
   UNSET_COLOR,
   differenceColor,
   functionColor,
@@ -11,8 +12,8 @@ import {
 } from "./palette.mjs";
 import { CLASS_OTHER, CLASS_UNREADABLE, CLASS_UNSET } from "./questions.mjs";
 import { heaviestCodes } from "./tables.mjs";
-import { counted, percent, weightText } from "./text.mjs";
-import { boxName, standardErrors, valueText } from "./tree.mjs";
+import { countText, percent, weightText, wholeText } from "./text.mjs";
+import { boxName, valueText } from "./tree.mjs";
 
 export class Boxes {
   constructor(profile, questions) {
@@ -26,7 +27,8 @@ export class Boxes {
   }
 
   classColor(part) {
-    if (part === CLASS_UNSET || part === CLASS_UNREADABLE) return UNSET_COLOR;
+    if (part === CLASS_UNSET) return UNSET_COLOR;
+    if (part === CLASS_UNREADABLE) return UNREADABLE_COLOR;
     return part === CLASS_OTHER ? OTHER : valueColor(part, this.safe);
   }
 
@@ -41,86 +43,92 @@ export class Boxes {
 
   boxText(box) {
     if (box.kind !== "root") return boxName(this.profile, box);
-    return this.state.compare ? "A and B" : `all, ${weightText(box.weights[0])}`;
+    return this.state.compare ? "A and B" : `all, ${wholeText(box.weights[0])}`;
   }
 
-  boxColor(box) {
+  // [{ color, share, hatched: "" or one of two directions, ink }...]. `narrow`: too narrow for more
+  // than one colour.
+  boxColor(box, narrow) {
     const measure = box.tree.measure;
-    if (measure.compares) {
-      const counts =
-        box.counts ??
-        box.weights.map(
-          (weight, i) => (weight / (measure.wholes[i] || 1)) * measure.slices[i].count,
-        );
-      const errors = standardErrors(
-        counts,
-        measure.slices.map((slice) => slice.count),
-      );
-      const color = differenceColor(
-        measure.share(box.weights, 0),
-        measure.share(box.weights, 1),
-        box.kind === "root" ? 0 : errors,
-        this.dark,
-      );
-      return [{ color, share: 1, ink: textOn(color) }];
+    if (measure.compares) return [this.differenceOf(box, measure)];
+    if (box.kind === "root") {
+      const [color, ink] = this.dark ? ["#3b4048", "#e8eaed"] : ["#dfe3e8", "#15181c"];
+      return [{ color, share: 1, ink }];
     }
-    if (box.kind === "root")
-      return [
-        {
-          color: this.dark ? "#3b4048" : "#dfe3e8",
-          share: 1,
-          ink: this.dark ? "#e8eaed" : "#15181c",
-        },
-      ];
     const key = this.profile.keys.get(this.state.color);
     if (box.groupKey) {
-      if (key && key !== box.groupKey && box.kind === "group") return this.shares(box, key);
-      const part = this.questions.classes(box.groupKey)[box.code];
-      return [{ color: this.classColor(part), share: 1, hatched: part > CLASS_OTHER }];
+      if (key && key !== box.groupKey && box.kind === "group") return this.shares(box, key, narrow);
+      return [this.classPart(this.questions.classes(box.groupKey)[box.code], 1)];
     }
-    if (key && box.node !== undefined) return this.shares(box, key);
+    if (key && box.node !== undefined) return this.shares(box, key, narrow);
+    return [{ color: this.functionColor(box.function), share: 1 }];
+  }
+
+  differenceOf(box, measure) {
+    const inProportion = (weight, i) =>
+      (weight / (measure.wholes[i] || 1)) * measure.slices[i].count;
+    const counts = box.counts ?? box.weights.map(inProportion);
+    const wholes = measure.slices.map((slice) => slice.count);
+    const errors = box.kind === "root" ? 0 : this.questions.errors(counts, wholes);
+    const [a, b] = [0, 1].map((side) => measure.share(box.weights, side));
+    const color = differenceColor(a, b, errors, this.dark);
+    return { color, share: 1, ink: textOn(color) };
+  }
+
+  functionColor(fn) {
     const { functions } = this.profile;
-    return [
-      {
-        color: functionColor(
-          functions.name(box.function),
-          functions.module(box.function),
-          functions.kind[box.function],
-          this.safe,
-          this.dark,
-        ),
-        share: 1,
-      },
-    ];
+    const look = `${this.safe} ${this.dark}`;
+    if (this.functionColors?.look !== look) {
+      this.functionColors = { look, colors: new Array(functions.count) };
+    }
+    return (this.functionColors.colors[fn] ??= functionColor(
+      functions.name(fn),
+      functions.module(fn),
+      functions.kind[fn],
+      this.safe,
+      this.dark,
+    ));
   }
 
-  // A box in the colours of the values that it is made of.
-  shares(box, key) {
+  classPart(part, share) {
+    const hatched = part === CLASS_UNSET ? "up" : part === CLASS_UNREADABLE ? "down" : "";
+    return { color: this.classColor(part), share, hatched };
+  }
+
+  // A box in the colours of the values that it is made of; a narrow one in that of the heaviest.
+  shares(box, key, narrow) {
     const { nodes, rows } = this.profile;
-    const shares = this.questions.classShares(
-      key,
-      box.slices[0],
-      rows.firstRow[box.node],
-      rows.firstRow[nodes.end[box.node]],
-    );
-    return shares.map(([part, share]) => ({
-      color: this.classColor(part),
-      share,
-      hatched: part > CLASS_OTHER,
-    }));
+    const first = rows.firstRow[box.node];
+    const last = rows.firstRow[nodes.end[box.node]];
+    let shares = this.questions.classShares(key, box.slices[0], first, last);
+    if (narrow && shares.length > 1) {
+      const [part] = shares.reduce((most, one) => (one[1] > most[1] ? one : most));
+      shares = [[part, 1]];
+    }
+    return shares.map(([part, share]) => this.classPart(part, share));
   }
 
+  // Shares of what is in view, and of all that was recorded.
   describe(box) {
-    if (box.kind === "rest") return "Boxes that are too small to show: zoom in to see them";
-    const measure = box.tree.measure;
+    const { measure } = box.tree;
     const name = boxLabel(this.profile, box);
+    const view = box.tree.view ?? measure.whole;
+    if (box.kind === "other") {
+      const share = percent(box.size, view);
+      return `${name}: too narrow to be seen one by one, ${share}; open it to see them`;
+    }
     if (measure.compares) {
       const [a, b] = [0, 1].map((side) => percent(measure.share(box.weights, side), 1));
       return `${name}: A ${a}, B ${b}`;
     }
-    const samples = box.counts ? `, ${counted(box.counts[0], "sample", "samples")}` : "";
-    const share = percent(box.weights[0], measure.wholes[0]);
-    return `${name}: ${weightText(box.weights[0])}, ${share}${samples}`;
+    const [weight] = box.weights;
+    const all = this.questions.everything.weight;
+    const shares =
+      view === all
+        ? percent(weight, all)
+        : `${percent(weight, view)} of the view, ${percent(weight, all)} of all`;
+    const samples = box.counts ? `, ${countText(box.counts[0])}` : "";
+    return `${name}: ${weightText(weight)}, ${shares}${samples}`;
   }
 
   // The heaviest values of the colours' key below a box, with their shares.

@@ -1,34 +1,49 @@
 // What is above the views: filters as chips, A and B, groups, options, the legend.
 import { byId, element, fill } from "./dom.mjs";
 import { NO_FILTER, withoutKey } from "./filter.mjs";
-import { OTHER, SIDE_COLORS, TELLING, UNSET_COLOR, differenceColor } from "./palette.mjs";
+import {
+  OTHER,
+  SIDE_COLORS,
+  TELLING,
+  UNREADABLE_COLOR,
+  UNSET_COLOR,
+  differenceColor,
+} from "./palette.mjs";
 import { CLASS_OTHER } from "./questions.mjs";
 import { heaviestCodes } from "./tables.mjs";
-import { bounded, counted, percent, weightText, UNREADABLE, UNSET } from "./text.mjs";
-import { tokenText, valueText } from "./tree.mjs";
+import { bounded, countText, counted, percent, wholeText, UNREADABLE, UNSET } from "./text.mjs";
+import { boxName, tokenText, valueText } from "./tree.mjs";
+
+// What a filter demands, in words, and the filter without that: [{ text, without }].
+export function filterParts(app, filter) {
+  const parts = [];
+  const tokens = (list) => list.map((one) => bounded(tokenText(one), 60));
+  for (const { key, only, not } of filter.terms) {
+    const name = bounded(key, 40);
+    const demands = [
+      only.length > 0 ? `${name} = ${tokens(only).join(" or ")}` : "",
+      not.length > 0 ? `${name} ≠ ${tokens(not).join(", ")}` : "",
+    ];
+    const text = bounded(demands.filter(Boolean).join(" and "), 160);
+    parts.push({ text, without: withoutKey(filter, key) });
+  }
+  if (filter.time) {
+    const without = { ...filter, time: null };
+    parts.push({ text: `time ${app.time.text(filter.time)}`, without });
+  }
+  if (filter.stack) {
+    const without = { ...filter, stack: "" };
+    parts.push({ text: `stacks with /${bounded(filter.stack, 60)}/`, without });
+  }
+  if (filter.without) {
+    const without = { ...filter, without: "" };
+    parts.push({ text: `stacks without /${bounded(filter.without, 60)}/`, without });
+  }
+  return parts;
+}
 
 function filterChips(app, filter, change) {
-  const chips = [];
-  for (const { key, only, not } of filter.terms) {
-    const text = [
-      only.length > 0
-        ? `${bounded(key, 40)} = ${only.map((one) => bounded(tokenText(one), 60)).join(" or ")}`
-        : "",
-      not.length > 0
-        ? `${bounded(key, 40)} ≠ ${not.map((one) => bounded(tokenText(one), 60)).join(", ")}`
-        : "",
-    ]
-      .filter(Boolean)
-      .join(" and ");
-    chips.push(chip(bounded(text, 160), () => change(withoutKey(filter, key))));
-  }
-  if (filter.time)
-    chips.push(chip(`time ${app.time.text(filter.time)}`, () => change({ ...filter, time: null })));
-  if (filter.stack)
-    chips.push(
-      chip(`stacks with /${bounded(filter.stack, 60)}/`, () => change({ ...filter, stack: "" })),
-    );
-  return chips;
+  return filterParts(app, filter).map(({ text, without }) => chip(text, () => change(without)));
 }
 
 export function renderChips(app) {
@@ -42,8 +57,8 @@ export function renderChips(app) {
       "span",
       { class: "amount" },
       weight === whole
-        ? weightText(weight)
-        : `${weightText(weight)}, ${percent(weight, whole)} of all`,
+        ? wholeText(weight)
+        : `${wholeText(weight)}, ${percent(weight, whole)} of all`,
     ),
     ...chips,
     chips.length > 1
@@ -73,7 +88,7 @@ export function renderCompare(app) {
       element(
         "span",
         { class: "amount" },
-        `${weightText(slices[index].weight)}, ${counted(slices[index].count, "sample", "samples")}`,
+        `${wholeText(slices[index].weight)}, ${countText(slices[index].count)}`,
       ),
     );
   const choice = (slot, text) =>
@@ -105,6 +120,30 @@ export function renderCompare(app) {
       { class: "link", onclick: () => app.set({ a: state.b, b: state.a }) },
       "swap",
     ),
+  );
+}
+
+// Where in the tree one is, each step a way back. A deep path shows its ends.
+export function renderCrumbs(app) {
+  const path = [];
+  for (let box = app.flame.zoomed; box !== null; box = box.parent) path.unshift(box);
+  const most = 6;
+  const cut = path.length > most ? path.length - most : 0;
+  const shown = [path[0], ...path.slice(1 + cut)];
+  const parts = shown.flatMap((box, i) => {
+    const text = bounded(box.parent === null ? "all" : boxName(app.profile, box), 40);
+    const last = box === path.at(-1);
+    const crumb = last
+      ? element("strong", { "aria-current": "location" }, text)
+      : element("button", { class: "link", onclick: () => app.set({ zoom: box.path }) }, text);
+    const gap = i === 1 && cut > 0 ? " ▸ … ▸ " : " ▸ ";
+    return i === 0 ? [crumb] : [element("span", { class: "note" }, gap), crumb];
+  });
+  const reset = { class: "link", onclick: () => app.set({ zoom: [] }) };
+  fill(
+    byId("crumbs"),
+    ...parts,
+    path.length > 1 ? element("button", reset, "reset the zoom") : null,
   );
 }
 
@@ -196,7 +235,7 @@ export function renderGroups(app) {
           ]
         : [];
   const colors =
-    state.compare || state.view === "table"
+    state.compare || state.view !== "flame"
       ? null
       : select(
           "color",
@@ -214,63 +253,66 @@ export function renderGroups(app) {
 export function renderLegend(app) {
   const { state } = app;
   const area = byId("legend");
-  area.hidden = state.view === "table" && !state.compare;
-  const item = (color, text, hatched = false) =>
-    element("span", { class: "entry" }, colorMark(color, hatched), element("bdi", {}, text));
-  if (state.compare && state.view === "table") {
-    fill(
-      area,
-      element(
-        "span",
-        { class: "note" },
-        `~ may be chance: within ${TELLING} standard errors of so few samples`,
-      ),
-    );
-    return;
-  }
+  const note = (text) => element("span", { class: "note" }, text);
   if (state.compare) {
-    fill(
-      area,
-      item(differenceColor(1, 0, 9, app.dark), "larger share of A"),
-      item(differenceColor(1, 1, 0, app.dark), "no difference, or one that may be chance"),
-      item(differenceColor(0, 1, 9, app.dark), "larger share of B"),
-    );
+    fill(area, ...(state.view === "table" ? [chanceNote(app, note)] : compareLegend(app)));
     return;
   }
+  const byFunction = note("functions are coloured by their module");
   const key = app.profile.keys.get(state.color);
-  if (!key || state.inverted) {
-    fill(
-      area,
-      state.inverted && key
-        ? element("span", { class: "note" }, "upside down: coloured by function")
-        : null,
-    );
-    return;
-  }
+  const grouped = state.inverted && state.groups.includes(state.color);
+  const colored = key && state.view === "flame" && (!state.inverted || grouped);
+  if (state.view === "table") fill(area);
+  else if (!colored) fill(area, byFunction);
+  else fill(area, ...valueLegend(app, key, note), grouped ? byFunction : null);
+}
+
+function chanceNote(app, note) {
+  return note(
+    app.profile.sampled
+      ? `~ may be chance: within ${TELLING} standard errors of so few samples`
+      : "how much of a difference is chance is not known: this was counted, not sampled",
+  );
+}
+
+function compareLegend(app) {
+  const item = (a, b, errors, text) => legendItem(differenceColor(a, b, errors, app.dark), text);
+  const none = app.profile.sampled ? "no difference, or one that may be chance" : "no difference";
+  return [
+    item(1, 0, 9, "larger share of A"),
+    item(1, 1, 0, none),
+    item(0, 1, 9, "larger share of B"),
+  ];
+}
+
+function valueLegend(app, key, note) {
   const classes = app.questions.classes(key);
   const { sums, whole } = app.questions
-    .labels({ ...state, compare: false }, "")
+    .labels({ ...app.state, compare: false }, "")
     .find((entry) => entry.key === key);
   const seen = heaviestCodes(sums);
   const values = seen.filter((code) => classes[code] < CLASS_OTHER);
   const others = seen.filter((code) => classes[code] === CLASS_OTHER).length;
-  fill(
-    area,
-    element("span", { class: "note" }, `${bounded(key.name, 40)}:`),
-    ...values.map((code) =>
-      item(
-        app.boxes.classColor(classes[code]),
-        `${bounded(valueText(key, code), 40)} ${percent(sums[code], whole)}`,
-      ),
-    ),
-    others > 0 ? item(OTHER, counted(others, "other", "others")) : null,
-    sums[0] > 0 ? item(UNSET_COLOR, UNSET, true) : null,
-    sums[1] > 0 ? item(UNSET_COLOR, UNREADABLE, true) : null,
-  );
+  const valueItem = (code) => {
+    const text = `${bounded(valueText(key, code), 40)} ${percent(sums[code], whole)}`;
+    return legendItem(app.boxes.classColor(classes[code]), text);
+  };
+  return [
+    note(`${bounded(key.name, 40)}:`),
+    ...values.map(valueItem),
+    others > 0 ? legendItem(OTHER, counted(others, "other", "others")) : null,
+    sums[0] > 0 ? legendItem(UNSET_COLOR, UNSET, "up") : null,
+    sums[1] > 0 ? legendItem(UNREADABLE_COLOR, UNREADABLE, "down") : null,
+  ];
 }
 
-function colorMark(color, hatched = false) {
-  const mark = element("span", { class: hatched ? "mark hatched" : "mark" });
+function legendItem(color, text, hatched = "") {
+  const shown = element("bdi", {}, text);
+  return element("span", { class: "entry" }, colorMark(color, hatched), shown);
+}
+
+function colorMark(color, hatched = "") {
+  const mark = element("span", { class: hatched ? `mark hatched-${hatched}` : "mark" });
   mark.style.backgroundColor = color;
   return mark;
 }

@@ -1,6 +1,6 @@
 // The data block of a page, unpacked: base64, gzip, sections, columns of numbers.
-// cli/format/page/page_columns.cc says what the sections are. Everything is checked here, so that the
-// other modules may rely on it.
+// page_columns.cc says what the sections are. Everything is checked here, so that the other modules
+// may rely on it.
 
 const MAGIC = "labelscope page 1\n";
 
@@ -137,7 +137,7 @@ export function readColumns(bytes) {
     module: text,
   });
   const nodes = 1 + table("node", ["depth", "function"], { function: functions });
-  const stacks = table("stack", ["node"], { node: nodes });
+  const stacks = table("stack", ["node", "end"], { node: nodes, end: text });
   table("outcome", ["name"], { name: text });
   const sets = table("set", ["outcome", "size"]);
   table("label", ["key", "value"], { key: text, value: text });

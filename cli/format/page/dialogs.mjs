@@ -1,7 +1,7 @@
 // The keys, and what can be saved.
 import { byId, element, fill, saveFile } from "./dom.mjs";
 import { compressed, csvText, foldedText, pprofBytes } from "./exports.mjs";
-import { counted, theWeights, weightText } from "./text.mjs";
+import { countText, theWeights, wholeText } from "./text.mjs";
 
 const KEYS = [
   ["1 2 3", "flame graph, table, function"],
@@ -11,6 +11,7 @@ const KEYS = [
   ["Enter  +", "zoom in, or open"],
   ["−  0", "zoom out, all the way"],
   ["f", "the function under the cursor"],
+  ["m", "what can be done with the box under the cursor"],
   ["i", "flame graph or icicle"],
   ["u", "upside down: from the ends of the stacks"],
   ["g", "group by a label"],
@@ -49,8 +50,9 @@ export function openHelp() {
   dialog.showModal();
 }
 
-// `slice`: what is chosen; `groups`: keys in front of folded stacks; `onproblem(text)`
-export function openSave(profile, slice, groups, onproblem) {
+// `slice`: what is chosen, `part`: in words; `groups`: keys in front of folded stacks;
+// `onproblem(text)`
+export function openSave(profile, { slice, part, groups, onproblem }) {
   const dialog = byId("save");
   const save = (name, make) => async () => {
     dialog.close();
@@ -66,14 +68,14 @@ export function openSave(profile, slice, groups, onproblem) {
     element(
       "p",
       {},
-      `${weightText(slice.weight)}, ${counted(slice.count, "sample", "samples")}, as filtered.`,
+      `${wholeText(slice.weight)}, ${countText(slice.count)}: ${part || "all of it"}.`,
     ),
     element(
       "div",
       { class: "choices" },
       element(
         "button",
-        { onclick: save("selection.pb.gz", () => compressed(pprofBytes(profile, slice))) },
+        { onclick: save("selection.pb.gz", () => compressed(pprofBytes(profile, slice, part))) },
         "pprof (.pb.gz)",
       ),
       element(

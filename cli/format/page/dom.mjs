@@ -40,6 +40,20 @@ export function fitCanvas(canvas, width, height) {
   return context;
 }
 
+// Not every browser gives a page of a file the clipboard.
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = element("textarea", { class: "unseen" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
+
 export function saveFile(name, blob) {
   const url = URL.createObjectURL(blob);
   const link = element("a", { href: url, download: name });

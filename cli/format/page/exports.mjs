@@ -1,5 +1,10 @@
 // Files made from the chosen rows: folded stacks, CSV, pprof. What they add up to is what is shown.
-import { tokenText } from "./tree.mjs";
+
+// A label's value, as all files of labelscope name it.
+function fileValue(token) {
+  if (token === null) return "<none>";
+  return token === false ? "<unreadable>" : token || "<empty>";
+}
 
 // Calls back with (row, weight, samples) for each chosen row.
 function forChosen(slice, each) {
@@ -28,7 +33,7 @@ export function foldedText(profile, slice, groups) {
     const [prefix, node] = id.split(";");
     const values = prefix === "" ? [] : prefix.split(",");
     const frames = values.map(
-      (code, i) => `${groups[i].name}=${tokenText(groups[i].token(Number(code)))}`,
+      (code, i) => `${groups[i].name}=${fileValue(groups[i].token(Number(code)))}`,
     );
     for (const fn of stackOf(profile, Number(node)).reverse()) {
       frames.push(profile.functions.name(fn) + (profile.functions.kind[fn] === 1 ? "_[k]" : ""));
@@ -42,50 +47,64 @@ export function foldedText(profile, slice, groups) {
     .join("");
 }
 
-// A cell of RFC 4180. A spreadsheet would take =, +, - and @ in front for a formula.
+// A cell of RFC 4180, as csv.cc of labelscope makes it: a spreadsheet would take =, +, - and @ in
+// front, also in their East Asian width, for a formula, and may begin a new cell at ";".
 function cell(value) {
-  let text = String(value);
-  if (/^[=+\-@\t\r]/.test(text) && typeof value !== "number") text = `'${text}`;
-  return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+  let text = value === "" ? "" : foldedFrame(String(value));
+  if (/^[=+\-@'\uff0b\uff0d\uff1d\uff20]/.test(text)) text = `'${text}`;
+  return /[",]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-// What weights are called where there is no room for words.
-function weightColumn(profile) {
-  const { unit = "nanoseconds" } = profile.facts;
-  return unit === "nanoseconds" ? "time_ns" : unit;
+const OWN_OF_THREAD = ["comm", "pid", "thread_name", "thread_id"];
+const OWN_COLUMNS = ["function", "module", "stack_end", "outcome", ...OWN_OF_THREAD];
+
+function columnNames({ facts }, labels) {
+  const { unit = "nanoseconds", mode = "cpu", counted = "samples" } = facts;
+  let amount = unit === "nanoseconds" ? "time_ns" : foldedFrame(`${mode}_${unit}`);
+  if (OWN_COLUMNS.includes(amount)) amount = `value.${amount}`;
+  let count = foldedFrame(counted);
+  if (OWN_COLUMNS.includes(count) || count === amount) count = `count.${count}`;
+  const names = [amount, count, ...OWN_COLUMNS];
+  for (const { name } of labels) {
+    let title = foldedFrame(name);
+    while (names.includes(title)) title = `label.${title}`;
+    names.push(title);
+  }
+  return names;
 }
 
-// A line for each set of labels and function in which time was spent; a column for each key.
+// As labelscope writes -o X.csv: a line for each function, label set and thread.
 export function csvText(profile, slice) {
-  const keys = [...profile.keys.values()];
-  const codes = keys.map((key) => profile.codes(key));
+  const { rows, nodes, functions, keys } = profile;
+  const labels = [...keys.values()].filter((key) => !key.own);
+  labels.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const codes = labels.map((key) => profile.codes(key));
+  const ofThread = (name, thread) => {
+    const key = keys.get(name);
+    return key?.byThread ? (key.token(key.byThread[thread]) ?? "") : "";
+  };
+  const texts = new Map(); // of a set and a thread, which many rows share
+  const labelCells = (row) => {
+    const id = `${rows.set[row]},${rows.thread[row]}`;
+    if (!texts.has(id)) {
+      const parts = OWN_OF_THREAD.map((name) => ofThread(name, rows.thread[row]));
+      parts.push(...labels.map((key, i) => fileValue(key.token(codes[i][row]))));
+      texts.set(id, [profile.outcomeName(rows.set[row]), ...parts].map(cell).join(","));
+    }
+    return texts.get(id);
+  };
   const sums = new Map();
   forChosen(slice, (row, weight, samples) => {
-    const fn = profile.nodes.function[profile.rows.node[row]];
-    const id = `${codes.map((code) => code[row]).join(",")},${fn}`;
-    const sum = sums.get(id);
-    if (sum) {
-      sum[0] += weight;
-      sum[1] += samples;
-    } else {
-      sums.set(id, [weight, samples]);
-    }
+    const fn = nodes.function[rows.node[row]];
+    const stack = [functions.name(fn), functions.module(fn), profile.stackEnd(rows.stack[row])];
+    const text = `${stack.map(cell).join(",")},${labelCells(row)}`;
+    const sum = sums.get(text) ?? [0, 0];
+    sums.set(text, [sum[0] + weight, sum[1] + samples]);
   });
-  const lines = [
-    [weightColumn(profile), "samples", "function", "module", ...keys.map((key) => key.name)],
-  ];
-  for (const [id, [weight, samples]] of sums) {
-    const parts = id.split(",").map(Number);
-    const fn = parts.pop();
-    lines.push([
-      weight,
-      samples,
-      profile.functions.name(fn),
-      profile.functions.module(fn),
-      ...parts.map((code, i) => tokenText(keys[i].token(code))),
-    ]);
-  }
-  return lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("");
+  const lines = [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
+  const head = columnNames(profile, labels).map(cell).join(",");
+  const body = lines.map(([text, [weight, samples]]) => `${weight},${samples},${text}`);
+  return [head, ...body].map((line) => `${line}\r\n`).join("");
 }
 
 // A protobuf message: fields of varints and of bytes (profile.proto of google/pprof).
@@ -117,8 +136,29 @@ class Message {
   }
 }
 
+// What pprof has no field for, as labelscope writes it (`go tool pprof -comments`). `part`: what
+// was chosen of the recording; empty: all of it.
+function commentsOf(facts, part) {
+  const lines = [
+    ["labelscope", facts.version],
+    ["command", facts.command],
+    ["event", facts.event],
+    ["mode", facts.unit === "nanoseconds" ? facts.mode : `${facts.mode}/${facts.unit}`],
+    ["backend", facts.backend],
+    ["call graph", facts.call_graph],
+    ["kernel", facts.kernel],
+    ["part", facts.part],
+    ["part", part],
+    ["ledger", part === "" ? facts.ledger_line : ""],
+    ...(facts.processes ?? []).flatMap(({ pid, attributes }) =>
+      attributes.map((one) => [`attribute of process ${pid}`, one]),
+    ),
+  ];
+  return lines.filter(([, text]) => text).map(([name, text]) => `${name}: ${text}`);
+}
+
 // Not compressed yet. A sample for each stack with its labels; our own keys are labels as well.
-export function pprofBytes(profile, slice) {
+export function pprofBytes(profile, slice, part = "") {
   const strings = new Map([["", 0]]);
   const string = (text) => {
     if (!strings.has(text)) strings.set(text, strings.size);
@@ -130,14 +170,17 @@ export function pprofBytes(profile, slice) {
     pieces.push(Uint8Array.from(top.bytes));
     top.bytes.length = 0;
   };
-  const mode = profile.facts.mode || "cpu";
-  const measure = profile.facts.unit || "nanoseconds";
+  const { facts } = profile;
+  const mode = facts.mode || "cpu";
+  const measure = facts.unit || "nanoseconds";
   const valueType = (type, unit) => new Message().number(1, string(type)).number(2, string(unit));
-  top.message(1, valueType("samples", "count")).message(1, valueType(mode, measure));
-  top
-    .message(11, valueType(mode, measure))
-    .number(12, profile.facts.period_ns ?? 0)
-    .number(14, string(mode));
+  top.message(1, valueType(facts.counted || "samples", "count"));
+  top.message(1, valueType(mode, measure));
+  top.number(9, (facts.start_unix_ms ?? 0) * 1e6).number(10, facts.duration_ns ?? 0);
+  top.message(11, valueType(mode, measure));
+  top.number(12, facts.period_ns ?? 0);
+  for (const line of commentsOf(facts, part)) top.number(13, string(line));
+  top.number(14, string(mode));
 
   const { rows } = profile;
   const sums = new Map();

@@ -1,6 +1,6 @@
 // The head of the page: what was recorded and how, and whether its numbers can be trusted.
 import { element, fill } from "./dom.mjs";
-import { bounded, counted, percent, thousands, timeText, weightsName } from "./text.mjs";
+import { bounded, countText, percent, thousands, timeText, weightsName } from "./text.mjs";
 
 const COMPLETE_ENOUGH = 0.9;
 
@@ -17,14 +17,14 @@ function factChip(text, title, warns = false) {
   return element("span", { class: warns ? "fact warns" : "fact", title }, text);
 }
 
-export function showFacts(command, line, details, facts) {
-  // A pprof file of another tool knows no command: then the file's name says what this is.
-  const name = facts.command || facts.source || "";
-  document.title = `${bounded(name || "profile", 60)} – labelscope`;
-  fill(command, element("bdi", { title: bounded(name, 2000) }, bounded(name, 300)));
+export function showFacts(title, line, details, facts) {
+  // What was profiled; a file of another tool is called as the file.
+  const name = facts.title || facts.source || facts.command || "";
+  document.title = `${bounded(name || "profile", 80)} – labelscope`;
+  fill(title, element("bdi", { title: bounded(facts.command || name, 2000) }, bounded(name, 300)));
   const rate = facts.period_ns > 0 ? ` at ${thousands(1e9 / facts.period_ns)} Hz` : "";
   const chips = [
-    factChip(counted(facts.written, "sample", "samples"), "written to this page"),
+    factChip(countText(facts.written), "written to this page"),
     facts.backend
       ? factChip(`${facts.event}${rate}`, "what triggered the samples")
       : factChip(`${facts.mode}, by ${facts.event}`, "what is counted, and who has"),
@@ -54,12 +54,13 @@ export function showFacts(command, line, details, facts) {
     );
   if (facts.part)
     chips.unshift(factChip(`a part: ${bounded(facts.part, 80)}`, bounded(facts.part, 2000), true));
-  fill(line, ...chips);
+  fill(line, ...chips, element("span", { class: "ledger-word" }, "ledger"));
 
   const rows = [
     ["a part", facts.part ?? ""],
+    ["command", facts.command],
     [weightsName(), facts.time_line],
-    ["samples", facts.ledger_line],
+    [facts.counted ?? "samples", facts.ledger_line],
     [
       "stacks",
       facts.stacks

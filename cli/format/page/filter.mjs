@@ -1,28 +1,38 @@
 // Which rows are chosen. A filter is
-//   { terms: [{ key, only: [value...], not: [value...] }],
-//     time: [from, to] or null, stack: regexp or "" }
+//   { terms: [{ key, only: [value...], not: [value...] }], time: [from, to] or null,
+//     stack: regexp or "", without: regexp or "" }
+// where some function of a stack must match `stack`, and none may match `without`,
 // with a term for each key at most. A value is a string, null (unset) or false (unreadable).
 
-export const NO_FILTER = Object.freeze({ terms: [], time: null, stack: "" });
-const MOST_TERMS = 28;
+import { STOPPED, pattern } from "./regex.mjs";
+
+export const NO_FILTER = Object.freeze({ terms: [], time: null, stack: "", without: "" });
+// Terms have a bit each; those behind the last bit share it.
+const TERM_BITS = 28;
 const TIME_BIT = 1 << 29;
 const STACK_BIT = 1 << 30;
+const KEPT_SEARCHES = 8;
 
-export function pattern(text) {
-  if (!text) return null;
-  try {
-    return new RegExp(text, "iu");
-  } catch {
-    return null;
-  }
+// { matches: a byte for each function, 1 where its name matches }, or { problem }.
+export function matchingFunctions(profile, text) {
+  profile.searches ??= new Map();
+  let found = profile.searches.get(text);
+  if (found) return found;
+  found = search(profile, text);
+  if (profile.searches.size >= KEPT_SEARCHES)
+    profile.searches.delete(profile.searches.keys().next().value);
+  profile.searches.set(text, found);
+  return found;
 }
 
-// Functions whose name matches: one byte each.
-export function matchingFunctions(profile, regexp) {
+function search(profile, text) {
+  const regexp = pattern(text);
+  if (regexp.problem) return regexp;
   const matches = new Uint8Array(profile.functions.count);
-  for (let f = 0; f < matches.length; f++)
+  for (let f = 0; f < matches.length && !regexp.stopped; f++) {
     matches[f] = regexp.test(profile.functions.name(f)) ? 1 : 0;
-  return matches;
+  }
+  return regexp.stopped ? { problem: STOPPED } : { matches };
 }
 
 // Calls back with the rows below each outermost node that matches.
@@ -58,11 +68,11 @@ export function failedBits(profile, filter) {
   const bySet = new Uint32Array(sets.count);
   const byThread = new Uint32Array(threads.count);
   const bitOf = new Map();
-  filter.terms.slice(0, MOST_TERMS).forEach((term, index) => {
+  filter.terms.forEach((term, index) => {
     const key = profile.keys.get(term.key);
     if (!key) return;
-    const bit = 1 << index;
-    bitOf.set(term.key, bit);
+    const bit = 1 << Math.min(index, TERM_BITS - 1);
+    if (index < TERM_BITS - 1) bitOf.set(term.key, bit);
     const allowed = allowedCodes(key, term);
     if (key.byThread === null) {
       for (let set = 0; set < sets.count; set++) if (!allowed[key.bySet[set]]) bySet[set] |= bit;
@@ -73,7 +83,7 @@ export function failedBits(profile, filter) {
       for (let row = 0; row < rows.count; row++) if (!allowed[codes[row]]) bits[row] |= bit;
     }
   });
-  if (bitOf.size > 0) {
+  if (filter.terms.length > 0) {
     for (let row = 0; row < rows.count; row++)
       bits[row] |= bySet[rows.set[row]] | byThread[rows.thread[row]];
   }
@@ -84,14 +94,22 @@ export function failedBits(profile, filter) {
       if (time < from || time >= to) bits[row] |= TIME_BIT;
     }
   }
-  const regexp = pattern(filter.stack);
-  if (regexp) {
-    for (let row = 0; row < rows.count; row++) bits[row] |= STACK_BIT;
-    forMatchingRows(profile, matchingFunctions(profile, regexp), (first, last) => {
-      for (let row = first; row < last; row++) bits[row] &= ~STACK_BIT;
-    });
+  failByStack(profile, filter.stack, bits, (inside) => !inside);
+  failByStack(profile, filter.without, bits, (inside) => inside);
+  return { bits, bitOf };
+}
+
+// Where two filters are one (both()), each has an expression of its own. What is no expression, or
+// takes too long, was said where it was typed or read, and chooses nothing.
+function failByStack(profile, texts, bits, fails) {
+  for (const text of [texts].flat()) {
+    if (!text) continue;
+    const { matches } = matchingFunctions(profile, text);
+    const inside = new Uint8Array(bits.length);
+    if (matches) forMatchingRows(profile, matches, (first, last) => inside.fill(1, first, last));
+    for (let row = 0; row < bits.length; row++)
+      if (!matches || fails(inside[row] === 1)) bits[row] |= STACK_BIT;
   }
-  return { bits, bitOf, timeBit: TIME_BIT };
 }
 
 // The same filter with one value of a key put in or taken out.
@@ -136,7 +154,11 @@ export function both(a, b) {
     a.time && b.time
       ? [Math.max(a.time[0], b.time[0]), Math.min(a.time[1], b.time[1])]
       : (a.time ?? b.time);
-  return { terms, time, stack: a.stack || b.stack };
+  const joined = (name) => {
+    const texts = [a[name], b[name]].flat().filter(Boolean);
+    return texts.length > 1 ? texts : (texts[0] ?? "");
+  };
+  return { terms, time, stack: joined("stack"), without: joined("without") };
 }
 
 // No value can be both, and an empty list would allow all: this one is no value of any key. In

@@ -1,7 +1,8 @@
 // A tree of boxes on a canvas: flame graph (root below) or icicle (root above).
 //
 // The canvas is as large as what is visible and stays in place while its scroller moves, so stacks
-// may be of any depth. Boxes below half a pixel are never made: their siblings share a hatched box.
+// may be of any depth. Boxes below half a pixel are never drawn: siblings share a hatched box that
+// says how many they are, and opens.
 // For those who do not see the canvas, the box under the keyboard's cursor is an element of the
 // role treeitem beside it.
 import { element, fill, fitCanvas, styleValue } from "./dom.mjs";
@@ -12,6 +13,8 @@ const LEAST_PIXELS = 0.5;
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 const PADDING = 4;
 const LEAST_TEXT = 26;
+const NARROW = 3;
+const LEAST_POOL = 8;
 
 // Widths of characters, measured once each: measuring every name would take longer than drawing.
 class TextFitter {
@@ -53,8 +56,8 @@ class TextFitter {
 }
 
 export class FlameView {
-  // `options`: { label, color(box) -> [{ color, share }...], text(box), onzoom(path), onpick(box),
-  // onhover(box or null, event), onselect(box) }
+  // `options`: { label, color(box, narrow) -> [{ color, share }...], text(box), onzoom(path),
+  // onpick(box), onhover(box or null, event), onselect(box), onmenu(box, x, y) }
   constructor(parent, options) {
     this.options = options;
     this.canvas = element("canvas", { "aria-hidden": "true" });
@@ -92,6 +95,7 @@ export class FlameView {
       const place = this.boxAt(event);
       if (place?.box.kind === "function") options.onpick?.(place.box);
     });
+    this.scroller.addEventListener("contextmenu", (event) => this.menu(event));
     this.scroller.addEventListener("keydown", (event) => this.key(event));
     this.scroller.addEventListener("focus", () => {
       if (this.cursor === null && this.zoomed) this.select(this.zoomed);
@@ -111,11 +115,16 @@ export class FlameView {
       if (!next) break;
       this.zoomed = next;
     }
+    tree.view = this.zoomed.size;
     if (fresh) {
       this.cursor = null;
       this.hovered = null;
     }
     this.layout(fresh);
+    if (!fresh) return;
+    // Another tree: what was under the cursor is no more.
+    if (document.activeElement === this.scroller) this.select(this.zoomed);
+    else this.item.textContent = "no box is chosen";
   }
 
   layout(fresh = false) {
@@ -124,6 +133,7 @@ export class FlameView {
     if (width === 0) return;
     this.width = width;
     // A finger needs more room than a mouse.
+    this.look = {}; // colours are found anew for each layout, and not for each drawing
     this.rowHeight = matchMedia("(pointer: coarse)").matches || innerWidth < 600 ? 26 : 20;
     const rows = [];
     const put = (box, depth, x, w) => (rows[depth] ??= []).push({ box, x, w, depth });
@@ -135,19 +145,19 @@ export class FlameView {
     while (waiting.length > 0) {
       const [box, x] = waiting.pop();
       put(box, box.depth, x, box.size * scale);
-      const { shown, hiddenSize } = box.children(least);
+      let from = box;
+      if (box.kind === "other" && box !== this.zoomed) {
+        from = box.size * scale >= LEAST_POOL ? box.pool() : null;
+      }
+      if (from === null) continue;
+      const { shown, rest } = from.children(least);
       let at = x;
       for (const child of shown) {
         waiting.push([child, at]);
         at += child.size * scale;
       }
-      if (hiddenSize * scale >= LEAST_PIXELS) {
-        put(
-          { kind: "rest", size: hiddenSize, parent: box, depth: box.depth + 1 },
-          box.depth + 1,
-          at,
-          hiddenSize * scale,
-        );
+      if (rest !== null && rest.size * scale >= LEAST_PIXELS) {
+        waiting.push([rest, at]);
       }
     }
     for (const row of rows) row?.sort((a, b) => a.x - b.x);
@@ -199,24 +209,23 @@ export class FlameView {
     const h = this.rowHeight - 1;
     const left = Math.round(x * 2) / 2;
     const wide = Math.max(0.5, Math.round((x + w) * 2) / 2 - left - (w > 3 ? 1 : 0));
-    if (box.kind === "rest") {
-      this.drawRest(context, left, y, wide, h);
+    if (box.kind === "other") {
+      this.drawOther(context, box, { left, y, wide, h });
       return;
     }
     const dim = depth < this.zoomed.depth || (this.matches !== null && !this.isMatch(box));
     context.globalAlpha = dim ? 0.38 : 1;
-    // What is too narrow for colours of its own has its parent's main one.
-    box.parts =
-      w < 3 && box.parent?.parts
-        ? [box.parent.parts.reduce((most, part) => (part.share > most.share ? part : most))]
-        : this.options.color(box);
+    if (box.look !== this.look) {
+      box.look = this.look;
+      box.parts = this.options.color(box, w < NARROW);
+    }
     const parts = box.parts;
     let at = left;
     parts.forEach(({ color, share, hatched }, i) => {
       const end = i === parts.length - 1 ? left + wide : at + wide * share;
       context.fillStyle = color;
       context.fillRect(at, y, end - at, h);
-      if (hatched && end - at > 6) this.hatch(context, at, y, end - at, h);
+      if (hatched && end - at > 6) this.hatch(context, at, y, end - at, h, hatched);
       at = end;
     });
     context.globalAlpha = dim ? 0.75 : 1;
@@ -233,23 +242,27 @@ export class FlameView {
     context.globalAlpha = 1;
   }
 
-  drawRest(context, x, y, w, h) {
+  drawOther(context, box, { left, y, wide, h }) {
     context.fillStyle = this.colors.hatch;
-    context.globalAlpha = 0.35;
-    context.fillRect(x, y, w, h);
+    context.globalAlpha = 0.25;
+    context.fillRect(left, y, wide, h);
+    if (wide > 6) this.hatch(context, left, y, wide, h, "up");
     context.globalAlpha = 1;
-    this.hatch(context, x, y, w, h);
-    if (w > LEAST_TEXT + 30) {
-      context.fillStyle = this.colors.ink;
-      context.fillText(
-        this.fitter.fit("too small to show", w - 2 * PADDING),
-        x + PADDING,
-        y + h / 2 + 0.5,
-      );
-    }
+    if (wide <= LEAST_TEXT + 10) return;
+    // The text stands on plain ground: it could not be read on the hatching.
+    const room = wide - 4 * PADDING;
+    const whole = this.options.text(box);
+    const text = this.fitter.fits(whole, room) ? whole : this.fitter.fit(`(${box.count})`, room);
+    if (text === "") return;
+    const width = [...text].reduce((sum, character) => sum + this.fitter.width(character), 0);
+    context.fillStyle = this.colors.gap;
+    context.fillRect(left + PADDING, y + 2, width + 2 * PADDING, h - 4);
+    context.fillStyle = this.colors.ink;
+    context.fillText(text, left + 2 * PADDING, y + h / 2 + 0.5);
   }
 
-  hatch(context, x, y, w, h) {
+  // "up": lines that rise to the right; "down": lines that fall.
+  hatch(context, x, y, w, h, direction) {
     context.save();
     context.beginPath();
     context.rect(x, y, w, h);
@@ -257,9 +270,10 @@ export class FlameView {
     context.strokeStyle = this.colors.hatch;
     context.lineWidth = 1;
     context.beginPath();
+    const [begin, end] = direction === "down" ? [y, y + h] : [y + h, y];
     for (let at = x - h; at < x + w; at += 6) {
-      context.moveTo(at, y + h);
-      context.lineTo(at + h, y);
+      context.moveTo(at, begin);
+      context.lineTo(at + h, end);
     }
     context.stroke();
     context.restore();
@@ -305,16 +319,32 @@ export class FlameView {
   click(event) {
     const place = this.boxAt(event);
     if (!place) return;
-    const box = place.box.kind === "rest" ? place.box.parent : place.box;
+    const { box } = place;
     // A finger has no hover: its first tap shows what it touches, the second zooms.
     const touched = event.pointerType === "touch" && this.cursor !== box;
     this.select(box);
     if (!touched) this.options.onzoom?.(box.path);
   }
 
+  menu(event) {
+    const place = this.boxAt(event);
+    if (!place || !this.options.onmenu) return;
+    event.preventDefault();
+    this.select(place.box);
+    this.options.onmenu(place.box, event.clientX, event.clientY);
+  }
+
+  // At the box under the cursor.
+  menuByKey(box, place) {
+    if (!place || !this.options.onmenu) return;
+    const area = this.scroller.getBoundingClientRect();
+    const y = area.top + this.topOf(place.depth) - this.scroller.scrollTop + this.rowHeight;
+    this.options.onmenu(box, area.left + place.x + PADDING, y);
+  }
+
   select(box) {
     this.cursor = box;
-    const siblings = box.parent?.kept?.shown ?? [box];
+    const siblings = box.parent?.shown.includes(box) ? box.parent.shown : [box];
     this.item.setAttribute("aria-level", String(box.depth + 1));
     this.item.setAttribute("aria-posinset", String(siblings.indexOf(box) + 1));
     this.item.setAttribute("aria-setsize", String(siblings.length));
@@ -341,13 +371,11 @@ export class FlameView {
     const inward = this.icicle ? "ArrowDown" : "ArrowUp";
     const outward = this.icicle ? "ArrowUp" : "ArrowDown";
     if (event.key === inward) {
-      next = this.rows[cursor.depth + 1]?.find(
-        (one) => one.box.parent === cursor && one.box.kind !== "rest",
-      )?.box;
+      next = this.rows[cursor.depth + 1]?.find((one) => one.box.parent === cursor)?.box;
     } else if (event.key === outward) {
       next = cursor.parent;
     } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-      const row = (this.rows[cursor.depth] ?? []).filter((one) => one.box.kind !== "rest");
+      const row = this.rows[cursor.depth] ?? [];
       next = row[row.indexOf(place) + (event.key === "ArrowLeft" ? -1 : 1)]?.box;
     } else if (event.key === "Home" || event.key === "0") {
       this.options.onzoom?.([]);
@@ -358,6 +386,8 @@ export class FlameView {
       this.options.onzoom?.(this.zoomed.parent?.path ?? []);
     } else if (event.key === "f") {
       if (cursor.kind === "function") this.options.onpick?.(cursor);
+    } else if (event.key === "m" || event.key === "ContextMenu") {
+      this.menuByKey(cursor, place);
     } else {
       return;
     }
@@ -369,9 +399,7 @@ export class FlameView {
   // The next box that matches the search, from the cursor on, row by row; `step` is 1 or -1.
   nextMatch(step) {
     if (this.matches === null) return;
-    const found = this.rows
-      .flat()
-      .filter((place) => place.box.kind !== "rest" && this.isMatch(place.box));
+    const found = this.rows.flat().filter((place) => this.isMatch(place.box));
     if (found.length === 0) return;
     const at = found.findIndex((place) => place.box === this.cursor);
     const next =

@@ -2,7 +2,7 @@
 import { element } from "./dom.mjs";
 import { TELLING } from "./palette.mjs";
 import { baseName, bounded, counted, percent, weightText, weightsName } from "./text.mjs";
-import { standardErrors, valueText } from "./tree.mjs";
+import { valueText } from "./tree.mjs";
 
 // { columns, order, sort } for a TableView.
 export function functionTable(questions, state) {
@@ -76,11 +76,10 @@ function addComparison(questions, state, columns, totals, wholes) {
       totals[index][what].map((value) => (wholes[index] > 0 ? value / wholes[index] : 0));
     const [a, b] = [share(0), share(1)];
     const difference = b.map((value, fn) => value - a[fn]);
-    const errors = (fn) =>
-      standardErrors(
-        [counts[0][what][fn], counts[1][what][fn]],
-        [counts[0].whole, counts[1].whole],
-      );
+    const errors = (fn) => {
+      const of = [counts[0][what][fn], counts[1][what][fn]];
+      return questions.errors(of, [counts[0].whole, counts[1].whole]);
+    };
     const chance = difference.map((_, fn) => Number(Math.abs(errors(fn)) < TELLING));
     columns.push(
       {
@@ -123,7 +122,9 @@ function differenceCell(difference, errors) {
       class: chance ? "difference chance" : difference > 0 ? "difference more" : "difference less",
       title: chance
         ? "no more than chance makes of so few samples"
-        : `${Math.abs(errors).toFixed(1)} standard errors`,
+        : Number.isFinite(errors)
+          ? `${Math.abs(errors).toFixed(1)} standard errors`
+          : null,
     },
     (difference > 0 ? "+" : difference < 0 ? "−" : "") + (100 * Math.abs(difference)).toFixed(1),
     element("span", { class: "doubt" }, chance && difference !== 0 ? "~" : ""),

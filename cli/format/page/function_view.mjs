@@ -61,9 +61,10 @@ export class FunctionView {
     });
   }
 
-  // `ranked`: functions, the heaviest first; `trees`: { callers, callees } or null
-  show({ profile, ranked, totals, whole, fn, trees, breakdown }) {
-    Object.assign(this, { profile, ranked, totals, whole, trees });
+  // `ranked`: functions, the heaviest first; `totals`, `wholes`: of what is chosen, or of A and of
+  // B; `trees`: { callers, callees } or null
+  show({ profile, ranked, totals, wholes, fn, trees, breakdown }) {
+    Object.assign(this, { profile, ranked, totals, wholes, trees });
     this.input.value = "";
     this.find();
     this.graphs.hidden = trees === null;
@@ -94,16 +95,27 @@ export class FunctionView {
           bounded([functions.module(fn), functions.file(fn)].filter(Boolean).join(" · "), 400),
         ),
       ),
-      element(
-        "p",
-        {},
-        `${weightText(totals.total[fn])} in it and below (${percent(totals.total[fn], whole)}), ` +
-          `${weightText(totals.self[fn])} in it alone (${percent(totals.self[fn], whole)})`,
-      ),
+      ...totals.map((_, i) => element("p", { class: "sums" }, this.sumsText(fn, i))),
     );
     fill(this.labels, ...breakdown);
     this.callers.show(trees.callers, { icicle: false });
     this.callees.show(trees.callees, { icicle: true });
+  }
+
+  // "A: 600 ms in it and below (60.0%), 200 ms in it alone (20.0%)"
+  sumsText(fn, i) {
+    const { total, self } = this.totals[i];
+    const whole = this.wholes[i];
+    const side = this.totals.length > 1 ? `${"AB"[i]}: ` : "";
+    return (
+      `${side}${weightText(total[fn])} in it and below (${percent(total[fn], whole)}), ` +
+      `${weightText(self[fn])} in it alone (${percent(self[fn], whole)})`
+    );
+  }
+
+  shareText(fn) {
+    const shares = this.totals.map(({ total }, i) => percent(total[fn], this.wholes[i]));
+    return shares.length > 1 ? `A ${shares[0]}, B ${shares[1]}` : shares[0];
   }
 
   zoom(which, path) {
@@ -129,7 +141,7 @@ export class FunctionView {
             "button",
             { onclick: () => this.onpick(fn) },
             element("bdi", {}, bounded(functions.name(fn), 160)),
-            element("span", { class: "share" }, percent(this.totals.total[fn], this.whole)),
+            element("span", { class: "share" }, this.shareText(fn)),
           ),
         ),
       ),

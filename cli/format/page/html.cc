@@ -8,6 +8,10 @@
 // Every text from the target is in the last two blocks. Neither can end its element: "<" is escaped
 // in JSON, and base64 has none. The script puts them on the screen as text, never as HTML; the
 // policy in the head makes the browser refuse anything else (require-trusted-types-for).
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
@@ -77,6 +81,54 @@ Json processes_json(const Profile& profile) {
   return processes;
 }
 
+// "10 s", "0.4 s"
+std::string length_text(std::uint64_t ns) {
+  const std::uint64_t tenths = (ns + 50'000'000) / 100'000'000;
+  return tenths >= 100 || tenths % 10 == 0
+             ? with_thousands((tenths + 5) / 10) + " s"
+             : std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+// "postgres, pid 42", "postgres, 12 processes", "nginx and 3 other processes": by the one with most
+// time; empty where no process is known.
+std::string processes_text(const Profile& profile) {
+  std::map<Pid, std::uint64_t> weights;
+  for (const SampleRow& row : profile.rows) {
+    if (row.thread != kNoIndex) weights[profile.threads[row.thread].pid] += row.weight_ns;
+  }
+  if (weights.empty()) return {};
+  std::map<Pid, std::string_view> comms;
+  for (const Process& process : profile.processes) comms.try_emplace(process.pid, process.comm);
+  const auto heaviest =
+      std::ranges::max_element(weights, {}, [](const auto& process) { return process.second; });
+  const std::string_view comm = comms[heaviest->first];
+  if (comm.empty()) return {};
+  const std::string name(comm);
+  if (weights.size() == 1) return name + ", pid " + std::to_string(raw(heaviest->first));
+  const bool same = std::ranges::all_of(
+      weights, [&](const auto& process) { return comms[process.first] == comm; });
+  if (same) return name + ", " + with_thousands(weights.size()) + " processes";
+  return name + " and " + counted(weights.size() - 1, "other process", "other processes");
+}
+
+// What was profiled: "postgres, pid 42, 10 s, 26 Nov 2026". Empty for a file of another tool that
+// knows no process.
+std::string page_title(const Profile& profile, const RenderOptions& options) {
+  if (!options.compare_by.empty()) return options.source;
+  std::string title = processes_text(profile);
+  if (title.empty()) return title;
+  if (profile.duration_ns > 0) title += ", " + length_text(profile.duration_ns);
+  if (profile.start_unix_ns == 0) return title;
+  const auto seconds = static_cast<std::time_t>(profile.start_unix_ns / 1'000'000'000);
+  std::tm parts{};
+  std::array<char, 32> date{};
+  if (::gmtime_r(&seconds, &parts) == nullptr) return title;
+  if (std::strftime(date.data(), date.size(), ", %d %b %Y", &parts) == 0) return title;
+  const std::string_view text(date.data());
+  // No zero in front of the day.
+  return title + ", " + std::string(text.substr(text[2] == '0' ? 3 : 2));
+}
+
 Json facts_json(const Profile& profile, const RenderOptions& options, const PageColumns& columns) {
   const Ledger& ledger = profile.ledger;
   const ValueType values = profile.whole_value();
@@ -85,6 +137,7 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
   Json counters = Json::object();
   for (const auto& [name, count] : ledger.named()) counters[escape_terminal(name)] = count;
   return Json{{"version", escape_terminal(profile.tool_version)},
+              {"title", escape_terminal(page_title(profile, options))},
               {"command", escape_terminal(profile.command_line)},
               // A recording of labelscope has its command, so the place of the file does not belong
               // to it.
@@ -92,6 +145,7 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
               {"event", escape_terminal(profile.event)},
               {"mode", escape_terminal(values.name)},
               {"unit", escape_terminal(values.unit)},
+              {"counted", escape_terminal(profile.counted)},
               {"backend", escape_terminal(profile.backend)},
               {"call_graph", escape_terminal(profile.call_graph)},
               {"kernel", escape_terminal(profile.kernel_release)},

@@ -7,6 +7,8 @@ import { valueText } from "./tree.mjs";
 
 const SHOWN = 6;
 const MOST_SHOWN = 200;
+const FEW_KEYS = 8;
+const MOST_OPEN = 12;
 
 export class LabelsView {
   // `onvalue(key name, token, "only" or "not")`, `onclear(key name)`, `ongroup(key name)`,
@@ -16,6 +18,16 @@ export class LabelsView {
     this.actions = actions;
     this.open = new Map(); // key name -> all values are shown
     this.queries = new Map(); // key name -> what was typed
+    this.unfolded = new Map(); // key name -> whether somebody has opened or closed it
+    this.search = element("input", {
+      type: "search",
+      class: "key-search",
+      spellcheck: "false",
+      "aria-label": "filter the labels",
+      oninput: () => this.filterKeys(),
+    });
+    this.area = element("div");
+    fill(parent, this.search, this.area);
   }
 
   // entries: [{ key, sums, values: codes in their order, whole, term, color(code) or null, grouped,
@@ -33,62 +45,68 @@ export class LabelsView {
     if (same) return;
     this.entries = entries;
     const focus = document.activeElement?.dataset?.focus;
-    fill(this.parent, ...entries.map((entry) => this.section(entry)));
+    this.search.hidden = entries.length <= FEW_KEYS;
+    this.search.placeholder = `filter ${counted(entries.length, "label", "labels")}…`;
+    fill(this.area, ...entries.map((entry, i) => this.section(entry, i)));
+    this.filterKeys();
     if (focus) this.parent.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
   }
 
-  section(entry) {
-    const { key, sums, values, whole, term, grouped, colored } = entry;
-    const covered = whole - sums[CODE_UNSET] - sums[CODE_UNREADABLE];
-    const named = values.filter((code) => code > CODE_UNREADABLE).length;
-    const list = element("ul", { class: "values" });
-    const section = element(
-      "section",
-      { class: term ? "key active" : "key", "aria-label": `label ${bounded(key.name, 80)}` },
-      element(
-        "header",
-        {},
-        element("h3", { title: bounded(key.name, 1000) }, bounded(key.name, 60)),
-        element(
-          "span",
-          { class: "tools" },
-          tool(
-            grouped,
-            grouped ? "Do not group by it" : "Group by it",
-            "group",
-            "≡",
-            () => this.actions.ongroup(key.name),
-            key,
-          ),
-          tool(
-            colored,
-            colored ? "Colour by function" : "Colour by it",
-            "color",
-            "◐",
-            () => this.actions.oncolor(key.name),
-            key,
-          ),
-          term
-            ? element(
-                "button",
-                {
-                  class: "clear",
-                  title: "Show all values again",
-                  onclick: () => this.actions.onclear(key.name),
-                },
-                "clear",
-              )
-            : null,
-        ),
-      ),
-      element(
-        "p",
-        { class: "coverage" },
-        `${percent(covered, whole)} of ${theWeights()} · ${counted(named, "value", "values")}`,
-      ),
-      values.length > SHOWN ? this.query(entry, values, list) : null,
-      list,
+  filterKeys() {
+    const query = this.search.hidden ? "" : this.search.value.toLowerCase();
+    [...this.area.children].forEach((section, i) => {
+      section.hidden = !this.entries[i].key.name.toLowerCase().includes(query);
+    });
+  }
+
+  // A key with one value, and the keys behind the first ones, are a line that opens.
+  isFolded({ key, values, term }, place) {
+    const chosen = this.unfolded.get(key.name);
+    if (chosen !== undefined) return !chosen;
+    return !term && (namedOf(values).length <= 1 || place >= MOST_OPEN);
+  }
+
+  section(entry, place) {
+    const { key, values, term, grouped, colored } = entry;
+    const folded = this.isFolded(entry, place);
+    const section = element("section", {
+      class: `key${term ? " active" : ""}${folded ? " folded" : ""}`,
+      "aria-label": `label ${bounded(key.name, 80)}`,
+    });
+    const { actions } = this;
+    const fold = () => {
+      this.unfolded.set(key.name, folded);
+      section.replaceWith(this.section(entry, place));
+      this.area.querySelector(`[data-focus="${CSS.escape(`fold ${key.name}`)}"]`)?.focus();
+    };
+    const title = element(
+      "button",
+      {
+        class: "fold",
+        "aria-expanded": String(!folded),
+        title: bounded(key.name, 1000),
+        "data-focus": `fold ${key.name}`,
+        onclick: fold,
+      },
+      bounded(key.name, 60),
     );
+    const group = grouped ? "Do not group by it" : "Group by it";
+    const color = colored ? "Colour by function" : "Colour by it";
+    const tools = [
+      tool(grouped, group, "group", "≡", () => actions.ongroup(key.name), key),
+      tool(colored, color, "color", "◐", () => actions.oncolor(key.name), key),
+    ];
+    if (term) {
+      const show = { class: "clear", title: "Show all values again" };
+      tools.push(element("button", { ...show, onclick: () => actions.onclear(key.name) }, "clear"));
+    }
+    const head = element("header", {}, element("h3", {}, title));
+    head.append(element("span", { class: "tools" }, ...tools));
+    section.append(head, element("p", { class: "coverage" }, coverageText(entry, folded)));
+    if (folded) return section;
+    const list = element("ul", { class: "values" });
+    if (values.length > SHOWN) section.append(this.query(entry, values, list));
+    section.append(list);
     this.fillList(entry, values, list);
     return section;
   }
@@ -198,6 +216,17 @@ export class LabelsView {
       ),
     );
   }
+}
+
+const namedOf = (values) => values.filter((code) => code > CODE_UNREADABLE);
+
+// "90.0% of the time · 2 values"; of a key that is folded and has one value, that value.
+function coverageText({ key, sums, values, whole }, folded) {
+  const covered = whole - sums[CODE_UNSET] - sums[CODE_UNREADABLE];
+  const named = namedOf(values);
+  const share = percent(covered, whole);
+  if (folded && named.length === 1) return `${bounded(valueText(key, named[0]), 60)} · ${share}`;
+  return `${share} of ${theWeights()} · ${counted(named.length, "value", "values")}`;
 }
 
 function tool(pressed, title, name, text, onclick, key) {

@@ -59,6 +59,7 @@ function readRows(columns, nodes) {
     node: new Uint32Array(count),
     set: new Uint32Array(count),
     thread: new Uint32Array(count),
+    stack: new Uint32Array(count),
     time: new Uint32Array(count),
     weight: new Float64Array(count),
     samples: new Float64Array(count),
@@ -70,6 +71,7 @@ function readRows(columns, nodes) {
     const row = next[node]++;
     if (i < deltas.length) time += deltas[i];
     rows.node[row] = node;
+    rows.stack[row] = stack[i];
     rows.set[row] = columns["sample.set"][i];
     rows.thread[row] = columns["sample.thread"][i];
     rows.time[row] = i < deltas.length ? time : NO_TIME;
@@ -185,6 +187,8 @@ export class Profile {
     const strings = columns.strings;
     this.facts = facts;
     this.tick = facts.tick_ns ?? 0;
+    // Only what was sampled has errors by chance.
+    this.sampled = (facts.counted ?? "samples") === "samples";
     this.functions = {
       count: columns["function.name"].length,
       name: (f) => strings[columns["function.name"][f]],
@@ -194,6 +198,11 @@ export class Profile {
     };
     this.nodes = readTree(columns);
     this.rows = readRows(columns, this.nodes.count);
+    // As long as the recording, also where nothing ran at its end.
+    const length = this.tick > 0 ? Math.ceil((facts.duration_ns ?? 0) / this.tick) : 0;
+    this.rows.ticks = Math.max(this.rows.lastTime + 1, length);
+    this.outcomeName = (set) => strings[columns["outcome.name"][columns["set.outcome"][set]]] ?? "";
+    this.stackEnd = (stack) => strings[columns["stack.end"][stack]];
     this.sets = { count: columns["set.size"].length, outcome: columns["set.outcome"] };
     this.threads = { count: columns["thread.pid"].length };
     this.keys = readKeys(columns, this.sets);

@@ -11,6 +11,7 @@
 //   function.kind                             0 code, 1 kernel, 2 an address without a name
 //   node.depth node.function                  all stacks as one tree, in preorder; roots: depth 1
 //   stack.node                                where each stack ends; node 0 is above the roots
+//   stack.end                                 how it ended ("complete"), a string number
 //   set.outcome set.size label.key .value     label sets; label.*: those of set 0, of set 1, ...
 //   outcome.name                              of the numbers in set.outcome
 //   thread.pid .tid .name .comm               thread 0 is the unknown one
@@ -32,6 +33,7 @@
 #include <vector>
 
 #include "cli/format/common/frame_tree.h"
+#include "cli/format/common/ledger_text.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
 #include "cli/text/escape.h"
@@ -245,15 +247,22 @@ class Builder {
       depth.add(depths[node]);
       name.add(tree.name_of(node));
     }
+    Column last;
+    for (const FrameTree::Node node : ends) last.add(places[node]);
     Column end;
-    for (const FrameTree::Node node : ends) end.add(places[node]);
+    for (const std::uint32_t stack : order) {
+      const bool none = stack >= profile_.stacks.size();
+      end.add(strings_.intern(none ? stack_end_name(LS_STACK_MISSING)
+                                   : stack_end_name(profile_.stacks[stack])));
+    }
     add_section(out, "function.name", function_names_);
     add_section(out, "function.file", function_files_);
     add_section(out, "function.module", function_modules_);
     add_section(out, "function.kind", function_kinds_);
     add_section(out, "node.depth", depth);
     add_section(out, "node.function", name);
-    add_section(out, "stack.node", end);
+    add_section(out, "stack.node", last);
+    add_section(out, "stack.end", end);
   }
 
   FrameTree::Name function(FrameTree& tree, std::string_view name, std::string_view file,

@@ -8,7 +8,9 @@ const SAFE = ["#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", 
 const BRIGHT = ["#5aa9e6", "#f4a259", "#6cc08b", "#e5c454", "#b892d8", "#ef7b7b", "#58c4c0"];
 export const VALUE_COLORS = 7;
 export const OTHER = "#a3a8ae";
+// Labels that are not there, and labels that could not be read: hatched, each in its direction.
 export const UNSET_COLOR = "#c7cbd1";
+export const UNREADABLE_COLOR = "#d9b8b0";
 
 export function valueColor(rank, safe) {
   return rank < VALUE_COLORS ? (safe ? SAFE : BRIGHT)[rank] : OTHER;
@@ -62,5 +64,8 @@ export function textOn(color) {
     const c = value / 255;
     return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
   });
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#15181c" : "#ffffff";
+  const light = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  // Between both the ink would be too pale, and white, too: black is not.
+  if (light > 0.215) return "#15181c";
+  return light > 0.179 ? "#000000" : "#ffffff";
 }

@@ -1,5 +1,12 @@
 // What the views ask of a profile in a state. Answers are kept until what they depend on changes.
-import { NO_FILTER, both, failedBits, matchingFunctions, pattern, withoutKey } from "./filter.mjs";
+import {
+  NO_FILTER,
+  both,
+  failedBits,
+  matchingFunctions,
+  withValue,
+  withoutKey,
+} from "./filter.mjs";
 import { CODE_UNREADABLE, CODE_UNSET } from "./model.mjs";
 import { VALUE_COLORS } from "./palette.mjs";
 import { Slice } from "./slice.mjs";
@@ -11,7 +18,14 @@ import {
   matchedWeight,
   pivotTotals,
 } from "./tables.mjs";
-import { CallTree, FunctionTree, InvertedTree, Measure, rowsOfFunction } from "./tree.mjs";
+import {
+  CallTree,
+  FunctionTree,
+  InvertedTree,
+  Measure,
+  rowsOfFunction,
+  standardErrors,
+} from "./tree.mjs";
 
 // Classes of values by which rows are coloured: the heaviest, all others, and ours.
 export const CLASS_OTHER = VALUE_COLORS;
@@ -129,31 +143,52 @@ export class Questions {
       const chosen = this.sliceOf(filter);
       const failed = own.terms.length > 0 ? failedBits(this.profile, filter) : { bitOf: new Map() };
       return [...this.profile.keys.values()].map((key) => {
+        const term = own.terms.find((one) => one.key === key.name);
         const bit = failed.bitOf.get(key.name);
-        const slice = bit === undefined ? chosen : Slice.chosen(this.profile, failed.bits, bit);
-        return {
-          key,
-          sums: codeSums(this.profile, slice, key),
-          whole: slice.weight,
-          term: own.terms.find((term) => term.key === key.name),
-        };
+        let slice = chosen;
+        if (bit !== undefined) slice = Slice.chosen(this.profile, failed.bits, bit);
+        // A term without a bit of its own.
+        else if (term) slice = this.sliceOf(withoutKey(filter, key.name));
+        return { key, sums: codeSums(this.profile, slice, key), whole: slice.weight, term };
       });
     });
   }
 
-  // The heaviest values of each key below one function.
+  // Labels by how much they cover of the whole profile, then what is known of every thread.
+  labelsInOrder(state, slot) {
+    this.covered ??= new Map(
+      this.labels({ ...state, filter: NO_FILTER }, "").map(({ key, sums, whole }) => {
+        return [key, whole - sums[CODE_UNSET] - sums[CODE_UNREADABLE]];
+      }),
+    );
+    const rank = (entry) => (entry.key.own ? -1 : this.covered.get(entry.key));
+    return [...this.labels(state, slot)].sort((x, y) => rank(y) - rank(x));
+  }
+
+  // What the values of each key weigh below one function; in each part, where two are compared.
   breakdown(state, fn) {
-    return this.keep("breakdown", [state.filter, fn], () => {
+    const filters = this.filters(state);
+    return this.keep("breakdown", [filters, fn], () => {
       const inside = rowsOfFunction(this.profile, fn);
-      const { bits } = failedBits(this.profile, state.filter);
-      for (let row = 0; row < inside.length; row++) if (!inside[row]) bits[row] |= 1 << 30;
-      const slice = Slice.chosen(this.profile, bits);
+      const slices = filters.map((filter) => {
+        const { bits } = failedBits(this.profile, filter);
+        for (let row = 0; row < inside.length; row++) if (!inside[row]) bits[row] |= 1 << 30;
+        return Slice.chosen(this.profile, bits);
+      });
       return [...this.profile.keys.values()].map((key) => ({
         key,
-        sums: codeSums(this.profile, slice, key),
-        whole: slice.weight,
+        sums: slices.map((slice) => codeSums(this.profile, slice, key)),
+        wholes: slices.map((slice) => slice.weight),
       }));
     });
+  }
+
+  // How far from chance a difference of two counts is. What is not sampled has no chance: there
+  // each difference is one.
+  errors(counts, wholes) {
+    if (this.profile.sampled) return standardErrors(counts, wholes);
+    const share = (i) => (wholes[i] > 0 ? counts[i] / wholes[i] : 0);
+    return share(1) === share(0) ? 0 : (share(1) - share(0)) * Infinity;
   }
 
   // Whether a value stands for A (0), for B (1), or for none of them (-1).
@@ -216,7 +251,8 @@ export class Questions {
   histogram(state, bins) {
     const filter = { ...state.filter, time: null };
     if (state.compare) {
-      const sides = this.filters({ ...state, filter });
+      const [a, b] = [state.a, state.b].map((side) => ({ ...side, time: null }));
+      const sides = this.filters({ ...state, filter, a, b });
       return this.keep("histogram", [sides, bins], () =>
         sides.flatMap((side) => histogram(this.profile, this.sliceOf(side), bins)),
       );
@@ -230,13 +266,12 @@ export class Questions {
     });
   }
 
-  // null: nothing is searched for. `problem`: it is no regular expression.
+  // null: nothing is searched for. `problem`: why it cannot be.
   search(state) {
     if (state.search === "") return null;
     return this.keep("search", [this.filters(state), state.search], () => {
-      const regexp = pattern(state.search);
-      if (!regexp) return { problem: true };
-      const matches = matchingFunctions(this.profile, regexp);
+      const { matches, problem } = matchingFunctions(this.profile, state.search);
+      if (problem) return { problem };
       const slices = this.slices(state);
       const measure = new Measure(slices);
       const weights = slices.map((slice) => matchedWeight(this.profile, slice, matches));
@@ -258,24 +293,21 @@ export class Questions {
     return "";
   }
 
-  // Two filters to begin a comparison with: the two heaviest values of the key that says most.
+  // Two filters to begin a comparison with: the two heaviest values of the key that says most, or
+  // of the first key that has two. (unset) and (unreadable) are no values.
   comparison(state) {
-    const key =
-      this.profile.keys.get(this.tellingKey()) ??
-      [...this.profile.keys.values()].find((one) => one.values.length > 1);
-    if (!key) return null;
-    const sums = codeSums(
-      this.profile,
-      this.slice({ ...state, filter: withoutKey(state.filter, key.name) }),
-      key,
-    );
-    const [first, second] = heaviestCodes(sums);
-    if (second === undefined) return null;
-    const filter = (code) => ({
-      terms: [{ key: key.name, only: [key.token(code)], not: [] }],
-      time: null,
-      stack: "",
-    });
-    return { a: filter(first), b: filter(second), filter: withoutKey(state.filter, key.name) };
+    const { keys } = this.profile;
+    const order = new Set([keys.get(this.tellingKey()), ...keys.values()]);
+    for (const key of order) {
+      if (!key) continue;
+      const filter = withoutKey(state.filter, key.name);
+      const sums = codeSums(this.profile, this.sliceOf(filter), key);
+      const values = heaviestCodes(sums).filter((code) => code > CODE_UNREADABLE);
+      if (values.length < 2) continue;
+      const side = (code) => withValue(NO_FILTER, key.name, key.token(code), "only");
+      const [a, b] = values.slice(0, 2).map(side);
+      return { a, b, filter };
+    }
+    return null;
   }
 }

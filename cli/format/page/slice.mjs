@@ -71,6 +71,24 @@ export class Slice {
     }
   }
 
+  // The rows whose code has a 1 in `mask`.
+  only(codes, mask) {
+    const { rows, samples } = this;
+    const order = new Uint32Array(this.to - this.from);
+    const weights = new Float64Array(order.length + 1);
+    const counts = new Float64Array(order.length + 1);
+    const { weight, samples: each } = this.profile.rows;
+    let size = 0;
+    for (let at = this.from; at < this.to; at++) {
+      const row = rows === null ? at : rows[at];
+      if (samples[at + 1] === samples[at] || mask[codes[row]] === 0) continue;
+      weights[size + 1] = weights[size] + weight[row];
+      counts[size + 1] = counts[size] + each[row];
+      order[size++] = row;
+    }
+    return new Slice(this.profile, order, 0, size, weights, counts);
+  }
+
   // A slice for each code that occurs, by code. One counting sort: rows stay sorted within a code.
   split(codes, codeCount) {
     const { rows, samples } = this;

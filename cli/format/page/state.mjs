@@ -1,5 +1,6 @@
 // What is shown, as one value, and its text in the address: so a link reproduces the view.
-import { NO_FILTER, pattern } from "./filter.mjs";
+import { NO_FILTER } from "./filter.mjs";
+import { pattern } from "./regex.mjs";
 
 export const VIEWS = ["flame", "table", "function"];
 const MOST_CHARACTERS = 20000;
@@ -36,9 +37,12 @@ function checkedFilter(value) {
   }
   const time = value[1] ?? null;
   if (time !== null && !(time.length === 2 && time.every(isNumber))) throw new Error("time");
-  const stack = value[2] ?? "";
-  if (typeof stack !== "string" || (stack !== "" && !pattern(stack))) throw new Error("stack");
-  return { terms, time, stack };
+  const expression = (text = "") => {
+    if (typeof text !== "string" || (text !== "" && pattern(text).problem))
+      throw new Error("stack");
+    return text;
+  };
+  return { terms, time, stack: expression(value[2]), without: expression(value[3]) };
 }
 
 const filterCode = {
@@ -47,6 +51,7 @@ const filterCode = {
       filter.terms.map((term) => [term.key, term.only, term.not]),
       filter.time,
       filter.stack,
+      ...(filter.without === "" ? [] : [filter.without]),
     ]),
   read: (text) => checkedFilter(JSON.parse(text)),
 };

@@ -97,7 +97,7 @@ export function histogram(profile, slice, bins, classes = null, classCount = 1) 
   const { rows } = profile;
   const { weights } = slice;
   const sums = Array.from({ length: classCount }, () => new Float64Array(bins));
-  const scale = bins / (rows.lastTime + 1);
+  const scale = bins / rows.ticks;
   for (let row = 0; row < rows.count; row++) {
     const weight = weights[row + 1] - weights[row];
     if (weight === 0 || rows.time[row] === NO_TIME) continue;

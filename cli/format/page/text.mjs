@@ -7,9 +7,24 @@ export const EMPTY = "(empty)";
 // What weights are: time, or what a pprof file of another tool counts ("inuse_space", in bytes).
 let weightUnit = "nanoseconds";
 let weightName = "time";
-export function setWeights(unit, type) {
+let wholeName = "time";
+let countName = "samples";
+export function setWeights({ unit = "nanoseconds", mode = "", counted = "samples" }) {
   weightUnit = unit;
-  weightName = unit === "nanoseconds" ? "time" : bounded(type, 60);
+  weightName = unit === "nanoseconds" ? "time" : bounded(mode, 60);
+  const times = { cpu: "CPU time", wall: "threads' time" };
+  wholeName = times[mode] ?? bounded(mode, 60);
+  countName = bounded(counted, 60);
+}
+// "15.6 s of CPU time", "4.0 MiB of inuse_space"
+export function wholeText(weight) {
+  return wholeName === "" ? weightText(weight) : `${weightText(weight)} of ${wholeName}`;
+}
+// "1 sample", "3 samples", "3 inuse_objects"
+export function countText(count) {
+  return countName === "samples"
+    ? counted(count, "sample", "samples")
+    : `${thousands(count)} ${countName}`;
 }
 // "time", "inuse_space"; in sentences "the time", "inuse_space"
 export function weightsName() {

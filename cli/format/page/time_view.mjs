@@ -1,7 +1,7 @@
 // Weight over time as bars, with a brush. The mouse drags a range; on the keyboard arrows move it,
 // with Shift they make it wider or narrower, Escape takes it away.
 import { element, fill, fitCanvas, styleValue } from "./dom.mjs";
-import { timeText } from "./text.mjs";
+import { timeText, weightText } from "./text.mjs";
 
 const STEPS = 40;
 
@@ -40,10 +40,35 @@ export class TimeView {
     );
   }
 
-  // bars: a Float64Array a class; colors: one a class; `last`: the last tick; `tick` in ns.
-  show({ bars, colors, range, last, tick }) {
-    Object.assign(this, { bars, colors, range, last, tick });
+  // bars: a Float64Array a class; colors: one a class; `whole`: ticks of the recording; `tick` in
+  // ns; `cpus`: the bars are CPU time, so that their height is a number of processors.
+  show({ bars, colors, range, whole, tick, cpus }) {
+    Object.assign(this, { bars, colors, range, whole, tick, cpus });
     this.draw(range);
+  }
+
+  sumAt(bin) {
+    return this.bars.reduce((sum, bar) => sum + bar[bin], 0);
+  }
+
+  // The height of the strip. A few bars that are far higher than all others would leave nothing of
+  // these: such are cut off.
+  top() {
+    const sums = Array.from(this.bars[0], (_, bin) => this.sumAt(bin)).filter((sum) => sum > 0);
+    sums.sort((a, b) => a - b);
+    const high = sums[Math.floor(0.98 * (sums.length - 1))] ?? 1;
+    const highest = sums.at(-1) ?? 1;
+    return highest > 2 * high ? 1.25 * high : highest;
+  }
+
+  // "up to 3.2 CPUs"
+  heightText() {
+    const top = this.top();
+    const binNs = (this.whole * this.tick) / this.bars[0].length;
+    const cpus = top / binNs;
+    const digits = cpus >= 10 ? 0 : cpus >= 0.95 ? 1 : 2;
+    const amount = this.cpus ? `${cpus.toFixed(digits)} CPUs` : weightText(top);
+    return `height: ${amount}`;
   }
 
   draw(range) {
@@ -52,25 +77,26 @@ export class TimeView {
     if (width === 0 || !this.bars) return;
     const context = fitCanvas(this.canvas, width, height);
     const bins = this.bars[0].length;
-    let largest = 0;
-    for (let bin = 0; bin < bins; bin++)
-      largest = Math.max(
-        largest,
-        this.bars.reduce((sum, bar) => sum + bar[bin], 0),
-      );
+    const top = this.top();
+    const room = height - 4;
     const step = width / bins;
+    const wide = Math.max(0.5, step - (step > 3 ? 1 : 0));
     for (let bin = 0; bin < bins; bin++) {
       let y = height;
       this.bars.forEach((bar, i) => {
         if (!(bar[bin] > 0)) return;
-        const high = (bar[bin] / largest) * (height - 4);
+        const high = Math.min((bar[bin] / top) * room, y - (height - room));
         context.fillStyle = this.colors[i];
-        context.fillRect(bin * step, y - high, Math.max(0.5, step - (step > 3 ? 1 : 0)), high);
+        context.fillRect(bin * step, y - high, wide, high);
         y -= high;
       });
+      if (this.sumAt(bin) <= top * 1.001) continue;
+      // Cut off: a mark on its top.
+      context.fillStyle = styleValue("--mark");
+      context.fillRect(bin * step, 0, Math.max(1, wide), 3);
     }
     if (range) {
-      const [from, to] = range.map((time) => (time / (this.last + 1)) * width);
+      const [from, to] = range.map((time) => (time / this.whole) * width);
       context.fillStyle = styleValue("--veil");
       context.fillRect(0, 0, from, height);
       context.fillRect(to, 0, width - to, height);
@@ -80,15 +106,16 @@ export class TimeView {
     }
     const text = this.text(range);
     this.area.setAttribute("aria-valuemin", "0");
-    this.area.setAttribute("aria-valuemax", String(this.last + 1));
+    this.area.setAttribute("aria-valuemax", String(this.whole));
     this.area.setAttribute("aria-valuenow", String(range ? range[0] : 0));
     this.area.setAttribute("aria-valuetext", text);
     fill(
       this.caption,
       element("span", {}, "0 s"),
+      element("span", { class: "time-height" }, this.heightText()),
       element("span", { class: range ? "chosen" : "" }, text),
       range ? element("button", { onclick: () => this.onrange(null) }, "all time") : null,
-      element("span", {}, timeText((this.last + 1) * this.tick)),
+      element("span", {}, timeText(this.whole * this.tick)),
     );
   }
 
@@ -101,7 +128,7 @@ export class TimeView {
   tickAt(event) {
     const area = this.area.getBoundingClientRect();
     const share = Math.max(0, Math.min(1, (event.clientX - area.left) / area.width));
-    return Math.round(share * (this.last + 1));
+    return Math.round(share * this.whole);
   }
 
   begin(event) {
@@ -117,7 +144,7 @@ export class TimeView {
     const range = this.dragged(event);
     this.dragging = null;
     // A click is no range.
-    if (range[1] - range[0] > (this.last + 1) / 200) this.onrange(range);
+    if (range[1] - range[0] > this.whole / 200) this.onrange(range);
     else this.draw(this.range);
   }
   dragged(event) {
@@ -126,7 +153,7 @@ export class TimeView {
   }
 
   key(event) {
-    const whole = this.last + 1;
+    const { whole } = this;
     const step = Math.max(1, Math.round(whole / STEPS));
     const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (event.key === "Escape" && this.range) {

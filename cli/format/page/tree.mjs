@@ -2,10 +2,11 @@
 // are wide enough to see are ever made, so no tree is too large.
 //
 // A box (node of such a tree) has one weight, or two where A and B are compared. Its
-// `children(least)` are those of at least that size, the heaviest first, and the size of the rest.
+// `children(least)` are those of at least that size, the heaviest first, and one more box for the
+// rest, which can be opened.
 
 import { Slice } from "./slice.mjs";
-import { EMPTY, UNREADABLE, UNSET } from "./text.mjs";
+import { EMPTY, UNREADABLE, UNSET, thousands } from "./text.mjs";
 
 // What a size is measured by: the weight itself; compared, the mean of both shares.
 export class Measure {
@@ -24,32 +25,151 @@ export class Measure {
   }
 }
 
+// So many boxes stand for those of an "other" box of which none is wide enough to see.
+const BUCKETS = 24;
+
+const heaviestFirst = (a, b) => b.size - a.size || (a.key < b.key ? -1 : 1);
+
 class Box {
   constructor(tree, parent, fields) {
     this.tree = tree;
     this.parent = parent;
     this.depth = parent === null ? 0 : parent.depth + 1;
     Object.assign(this, fields);
-    this.size = tree.measure.size(this.weights);
-    this.kept = null;
-    this.keptLeast = 0;
+    this.size ??= tree.measure.size(this.weights);
+    this.made = null;
+    this.others = new Map();
+    this.shown = [];
   }
-  // { shown: [Box...], hiddenSize }
+
+  // { shown: [Box...], rest: Box of all others, or null }
   children(least) {
-    if (this.kept !== null && this.keptLeast <= least) return this.kept;
-    const shown = [];
+    if (this.kind === "other") return this.opened(least);
+    if (this.made === null || this.made.least > least) this.made = this.make(least);
+    let { boxes, hiddenSize, hiddenCount } = this.made;
+    if (this.made.least < least) {
+      const cut = boxes.findIndex((box) => box.size < least);
+      if (cut >= 0) {
+        hiddenCount += boxes.length - cut;
+        hiddenSize += sizeOf(boxes.slice(cut));
+        boxes = boxes.slice(0, cut);
+      }
+    }
+    this.shown = boxes;
+    const rest =
+      hiddenCount > 0 ? this.other(boxes.length, undefined, hiddenSize, hiddenCount) : null;
+    return { shown: boxes, rest };
+  }
+
+  make(least) {
+    const boxes = [];
     let hiddenSize = this.size - this.tree.ownSize(this);
+    let hiddenCount = 0;
+    const ranks = [];
+    let areAll = true;
     this.tree.expand(this, least, (fields) => {
-      const size = this.tree.measure.size(fields.weights);
-      if (!(size > 0) || size < least) return;
-      shown.push(new Box(this.tree, this, fields));
+      const size = fields === null ? -1 : this.tree.measure.size(fields.weights);
+      if (size === 0) return;
+      if (fields === null) areAll = false;
+      else ranks.push({ fields, size, key: fields.key });
+      if (size < least) {
+        hiddenCount += 1;
+        return;
+      }
+      boxes.push(new Box(this.tree, this.owner ?? this, fields));
       hiddenSize -= size;
     });
-    shown.sort((a, b) => b.size - a.size || (a.key < b.key ? -1 : 1));
-    this.kept = { shown, hiddenSize };
-    this.keptLeast = least;
-    return this.kept;
+    boxes.sort(heaviestFirst);
+    if (areAll) this.ranks = ranks.sort(heaviestFirst);
+    return { least, boxes, hiddenSize, hiddenCount };
   }
+
+  // What all children are made of, the heaviest first.
+  ranked() {
+    if (this.ranks) return this.ranks;
+    this.ranks = [];
+    this.tree.expand(this, 0, (fields) => {
+      const size = this.tree.measure.size(fields.weights);
+      if (size > 0) this.ranks.push({ fields, size, key: fields.key });
+    });
+    this.ranks.sort(heaviestFirst);
+    return this.ranks;
+  }
+
+  // The box of all children from one rank on, or up to another one: those that are too narrow to
+  // see. Where it is opened, it has the whole width.
+  other(from, to, size, count) {
+    const base = this.kind === "other" ? this.base : this;
+    const key = `~${from}-${to ?? ""}`;
+    const known = this.others.get(key);
+    if (known) return known;
+    const ranks = size === undefined ? base.ranked().slice(from, to) : null;
+    if (ranks?.length === 0) return undefined;
+    const made = new Box(this.tree, this, {
+      kind: "other",
+      key,
+      base,
+      from,
+      to,
+      slices: base.slices,
+      size: size ?? sizeOf(ranks),
+      count: count ?? ranks.length,
+    });
+    this.others.set(key, made);
+    return made;
+  }
+
+  // What all values of an "other" box have below them together, as long as it is not opened. Null
+  // where its boxes are no values: stacks of different functions have nothing in common.
+  pool() {
+    if (this.pooled !== undefined) return this.pooled;
+    const ranks = this.base.ranked().slice(this.from, this.to);
+    this.pooled = null;
+    if (!ranks.every(({ fields }) => fields.kind === "group")) return null;
+    const { groupKey, level } = ranks[0].fields;
+    const mask = new Uint8Array(groupKey.codeCount);
+    for (const { fields } of ranks) mask[fields.code] = 1;
+    const codes = this.tree.profile.codes(groupKey);
+    const slices = this.base.slices.map((slice) => slice.only(codes, mask));
+    this.pooled = new Box(this.tree, this.parent, {
+      kind: "pool",
+      key: this.key,
+      owner: this,
+      level,
+      node: 0,
+      slices,
+      weights: slices.map((slice) => slice.weight),
+    });
+    return this.pooled;
+  }
+
+  opened(least) {
+    const ranks = this.base.ranked().slice(this.from, this.to);
+    const visible = ranks.findIndex((one) => one.size < least);
+    if (visible === 0 && ranks.length > BUCKETS) {
+      const step = Math.ceil(ranks.length / BUCKETS);
+      this.shown = [];
+      for (let at = 0; at < ranks.length; at += step) {
+        const part = ranks.slice(at, at + step);
+        const from = this.from + at;
+        this.shown.push(this.other(from, from + part.length, sizeOf(part), part.length));
+      }
+      return { shown: this.shown, rest: null };
+    }
+    const cut = visible < 0 ? ranks.length : Math.max(visible, 1);
+    this.boxes ??= new Map();
+    this.shown = ranks.slice(0, cut).map(({ fields }) => {
+      if (!this.boxes.has(fields.key)) this.boxes.set(fields.key, new Box(this.tree, this, fields));
+      return this.boxes.get(fields.key);
+    });
+    const hidden = ranks.slice(cut);
+    const rest =
+      hidden.length === 0
+        ? null
+        : this.other(this.from + cut, this.to, sizeOf(hidden), hidden.length);
+    return { shown: this.shown, rest };
+  }
+
   // Samples, or null where they are not known.
   get counts() {
     if (this.knownCounts) return this.knownCounts;
@@ -59,15 +179,22 @@ class Box {
       slice.countOf(rows.firstRow[this.node], rows.firstRow[nodes.end[this.node]]),
     );
   }
+
   child(key) {
-    return (
-      this.kept?.shown.find((box) => box.key === key) ??
-      this.children(0).shown.find((box) => box.key === key)
-    );
+    const range = /^~(\d{1,9})-(\d{0,9})$/.exec(key);
+    if (range) return this.other(Number(range[1]), range[2] ? Number(range[2]) : undefined);
+    const named = (box) => box.key === key;
+    const found = this.shown.find(named) ?? this.children(0).shown.find(named);
+    return found ?? (this.kind === "other" ? this.pool()?.child(key) : undefined);
   }
+
   get path() {
     return this.parent === null ? [] : [...this.parent.path, this.key];
   }
+}
+
+function sizeOf(items) {
+  return items.reduce((sum, { size }) => sum + size, 0);
 }
 
 // Boxes of kind "group": rows with one value of a key.
@@ -144,7 +271,10 @@ export class CallTree {
     for (let node = box.node + 1; node < nodes.end[box.node]; node = nodes.end[node]) {
       const first = firstRow[node];
       const last = firstRow[nodes.end[node]];
-      if (before[last] - before[first] < enough) continue;
+      if (before[last] - before[first] < enough) {
+        if (slices.some((slice) => slice.weightOf(first, last) > 0)) emit(null);
+        continue;
+      }
       emit(
         functionBox(nodes.function[node], {
           node,
@@ -362,6 +492,7 @@ export class FunctionTree {
 // What a box is called: "main", "tenant=acme".
 export function boxName(profile, box) {
   if (box.kind === "root") return "all";
+  if (box.kind === "other") return `other (${thousands(box.count)})`;
   if (box.kind === "function") return profile.functions.name(box.function);
   return `${box.groupKey.name}=${valueText(box.groupKey, box.code)}`;
 }

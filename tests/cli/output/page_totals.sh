@@ -10,7 +10,7 @@ target=$!
 children+=("$target")
 is_ready() { grep -q '^ready' "$work/service"; }
 wait_until "the demo service is ready" is_ready
-run record -p "$target" -d 3s -o demo.html -o demo.pb.gz --group-by tenant
+run record -p "$target" -d 3s -o demo.html -o demo.pb.gz -o demo.jsonl --group-by tenant
 expect_status "$exit_ok" "a page and a profile"
 expect_said 'open demo.html'
 node "$SOURCE_DIR/../page/read_page.mjs" demo.html >"$work/page" || fail "the page cannot be read"
@@ -24,4 +24,9 @@ for key in tenant http.route thread_id; do
   in_pprof=$(awk -v key="$key:" '$2 == "Total" { title = $1 } title == key && $2 != "Total" && NF { sub("\\.0ns", "ns", $1); sub("ns$", "", $NF); print $1, $NF }' "$work/tags" | sort)
   [[ -n $in_page && $in_page == "$in_pprof" ]] || fail "$key: the page has"$'\n'"$in_page"$'\n'"and pprof"$'\n'"$in_pprof"
 done
+# What the page would save as a table is the table that -o writes.
+run report demo.jsonl -o all.html -o all.csv
+expect_status "$exit_ok" "a page and a table"
+node "$SOURCE_DIR/../page/page_csv.mjs" all.html | LC_ALL=C sort >"$work/page.csv"
+LC_ALL=C sort all.csv | cmp - "$work/page.csv" || fail "the page's table is another one than that of -o"
 exit 0
