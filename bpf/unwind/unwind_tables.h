@@ -21,7 +21,7 @@ struct bpf_object;
 
 namespace labelscope {
 
-// A BPF array map in our memory.
+// A BPF array map that is mapped into this process's memory.
 template <class T>
 class SharedArray {
  public:

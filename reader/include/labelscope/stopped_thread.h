@@ -42,13 +42,15 @@ class StoppedThread {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kPatience{1};
 
-  // kVanished: the thread has ended, or has executed another program. kPermission: the kernel
-  // refuses; the error tells why and what helps. kLimit: the thread did not stop in time: it waits
-  // for a processor, or in the kernel for something that nothing interrupts.
+  // Fails with kVanished if the thread has ended, or has executed another program; with kPermission
+  // if the kernel refuses, and then the error has the reason and what helps; and with kLimit if the
+  // thread did not stop in time: it waits for a processor, or in the kernel for something that
+  // nothing interrupts.
   static Result<StoppedThread> stop(Tid tid, std::chrono::nanoseconds patience = kPatience);
-  // Explains why the kernel does not let us look into a thread, after it has `refused` something
-  // other than a stop (its mappings, its memory): kPermission with the reason and what helps. If
-  // the thread has ended since, nobody is left to ask, and the error is `refused` itself.
+  // Returns why the kernel does not let labelscope look into a thread, after it has `refused`
+  // something other than a stop (its mappings, its memory): kPermission with the reason and what
+  // helps. If the thread has ended since, the reason cannot be found out, and the error is
+  // `refused` itself.
   static Error refusal(Tid tid, Error refused);
   // Returns an awaited thread that has stopped or ended, or nothing if there is none. It may be
   // held, so give it to stop() now. This is meant for a calling thread without child processes:

@@ -23,7 +23,7 @@ struct CodePlace {
 // A finding that breaks a rule. Like all strings here that come from the target, its text is raw
 // bytes: escape them before you print them.
 struct Diagnostic : Finding {
-  // What it is about: a file's path, or a thread ("thread 12 (worker)").
+  // The subject: a file's path, or a thread ("thread 12 (worker)").
   std::string subject = {};
   std::uint64_t count = 1;  // how often it was seen
 
