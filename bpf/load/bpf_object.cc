@@ -1,4 +1,5 @@
-// Loading. Where the kernel can repeat reads, an object with repeated reads is tried first.
+// This file loads the BPF programs. If the kernel can repeat reads, an object with repeated reads
+// is tried first.
 #include "bpf/load/bpf_object.h"
 
 #include <bpf/bpf.h>
@@ -14,15 +15,15 @@
 namespace labelscope {
 namespace {
 
-// A power of two of pages, as the ring buffer wants.
+// The ring buffer requires a power of two of pages.
 std::uint32_t ring_size(std::size_t wanted) {
   auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   std::size_t most = std::size_t{1} << 30;
   return static_cast<std::uint32_t>(std::bit_ceil(std::clamp(wanted, page, most)));
 }
 
-// Signatures of return addresses (aarch64) are in the bits that no address of user mode has. The
-// stack is at the upper end of these.
+// On aarch64, signatures of return addresses are in the bits that no address of user mode has. The
+// stack is at the upper end of user addresses.
 std::uint64_t code_mask() {
   const auto on_stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   return std::bit_ceil(std::uint64_t{on_stack}) - 1;
@@ -140,7 +141,7 @@ Status BpfObject::fill_free_scratches() {
   return {};
 }
 
-// One system call of our own is enough.
+// One system call of labelscope itself is enough.
 Status BpfObject::calibrate() {
   bpf_link* link = bpf_program__attach(bpf_object__find_program_by_name(object_, "calibrate"));
   if (!link) return system_error(errno, "cannot attach the BPF program calibrate");
@@ -183,7 +184,7 @@ Result<std::uint32_t> BpfObject::exec_count(Pid pid) const {
 
 Status BpfObject::add_process(Pid pid, const ls_process& process) {
   std::uint32_t first = 0;
-  // Before the process itself: what is sampled has a count.
+  // The count comes before the process itself: a sampled process always has a count.
   if (bpf_map_update_elem(exec_counts_fd_, &pid, &first, BPF_ANY) == 0 &&
       bpf_map_update_elem(processes_fd_, &pid, &process, BPF_ANY) == 0) {
     return {};

@@ -1,5 +1,5 @@
-// The loaded BPF programs and their maps. This configures libbpf, and turns its messages into
-// errors.
+// This class owns the loaded BPF programs and their maps. It configures libbpf, and turns its
+// messages into errors.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ class BpfObject {
   BpfObject(const BpfObject&) = delete;
   BpfObject& operator=(const BpfObject&) = delete;
 
-  // File descriptors, valid as long as the object. -1: this variant has no such map.
+  // These file descriptors are valid as long as the object. They are -1 if this variant has no such
+  // map.
   int program_fd() const { return program_fd_; }
   int ring_fd() const { return ring_fd_; }
   bool retries() const { return retries_fd_ >= 0; }
@@ -36,8 +37,8 @@ class BpfObject {
   const std::string& retry_problem() const { return retry_problem_; }
   bool retries_refused() const { return retries_refused_; }
 
-  // The map of processes and that of their execs; kNotFound: no such entry, kLimit: no room. A new
-  // process starts with 0 execs.
+  // These use the map of processes and that of their execs. kNotFound means that there is no such
+  // entry, kLimit that there is no room. A new process starts with 0 execs.
   Result<ls_process> process(Pid pid) const;
   Result<std::uint32_t> exec_count(Pid pid) const;
   Status add_process(Pid pid, const ls_process& process);
@@ -45,10 +46,10 @@ class BpfObject {
   Status remove_process(Pid pid);
   std::vector<Pid> pids() const;
 
-  // Sums over all CPUs.
+  // Returns sums over all CPUs.
   Result<ls_counters> counters() const;
-  // Threads that have ended and that the kernel has not freed yet. Call it after detach(): before,
-  // the ring buffer may tell of the same threads.
+  // Returns threads that have ended and that the kernel has not freed yet. Call it after detach():
+  // before that, the ring buffer may have records of the same threads.
   std::vector<ls_ending> endings() const;
   // Cancels the repeated reads that were scheduled and have not run.
   void cancel_retries();

@@ -1,5 +1,5 @@
-// What a caller chooses of the BPF sampler. The programs and their maps are loaded accordingly, so
-// this is the room that needs it first.
+// These are a caller's choices for the BPF sampler. The programs and their maps are loaded
+// accordingly, so this is the first room that needs them.
 #pragma once
 
 #include <chrono>
@@ -12,25 +12,25 @@
 
 namespace labelscope {
 
-// When a page with labels is not in memory: read again with page faults allowed, where the kernel
-// can.
+// What to do when a page with labels is not in memory. kAuto reads again with page faults allowed,
+// if the kernel can do that.
 enum class RetryMode { kAuto, kOff };
 
 struct SamplerOptions {
   SampleMode mode = SampleMode::kCpu;
   std::uint32_t frequency_hz = 99;
-  ls_call_graph call_graph = LS_CALL_GRAPH_FP;  // of the user's part
+  ls_call_graph call_graph = LS_CALL_GRAPH_FP;  // how the user's part is taken
   bool kernel_stacks = true;
   bool follow_children = true;
-  bool software_clock_only = false;  // cpu-clock even where the hardware counts cycles
+  bool software_clock_only = false;  // use cpu-clock even if the hardware counts cycles
   RetryMode retries = RetryMode::kAuto;
   std::uint32_t max_processes = 4096;
   std::size_t ring_bytes = 8 << 20;      // rounded up to a power of two of pages
-  std::size_t unwind_bytes = 256 << 20;  // of tables, for LS_CALL_GRAPH_DWARF
-  // start() waits at most so long for the tables of what runs already. Until the others are there,
-  // stacks say that a file has no table.
+  std::size_t unwind_bytes = 256 << 20;  // for tables, with LS_CALL_GRAPH_DWARF
+  // start() waits at most so long for the tables of files that run already. Until a file's table is
+  // there, stacks end with the reason that it has none.
   std::chrono::milliseconds tables_wait{2000};
-  // How a file becomes a table; by default in this process.
+  // Makes the table of a file; by default in this process.
   BuildUnwindTable build_table{};
 };
 

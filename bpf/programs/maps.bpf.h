@@ -7,19 +7,19 @@
 #include "bpf/wire/counters.h"
 #include "bpf/wire/wire.h"
 
-/* Both parts of a stack. */
+/* There is room for both parts of a stack. */
 #define LS_ROOM_BEHIND_BLOCKS ((LS_MAX_USER_FRAMES + LS_MAX_FRAMES) * 8)
 #include "labelscope/read_labels.bpf.h"
 
 const volatile struct ls_config config = {};
 
-/* A record under construction, too large for the stack. What is sent must be contiguous: a head,
- * right behind it the reading's labels, and the stacks behind them. The head of an answer is
- * shorter than that of a sample, so it lies at the end of the union. */
+/* A record under construction, which is too large for the stack. The bytes that are sent must be
+ * contiguous: a head, right behind it the reading's labels, and the stacks behind them. The head of
+ * an answer is shorter than that of a sample, so it lies at the end of the union. */
 struct ls_scratch {
   __u64 last_wakeup_ns;
-  __u64 retries;             /* how many this entry has scheduled: part of their ids */
-  __u32 exec_count;          /* the process's count now */
+  __u64 retries;    /* how many repeated reads this entry has scheduled, a part of their ids */
+  __u32 exec_count; /* the current count of the process */
   __u32 first_pointer_known; /* as in ls_process */
   __u64 ended;               /* the process has: only its kernel stack is left to look at */
   __u64 is_worker;           /* a thread of io_uring, which runs no user code */
@@ -40,10 +40,10 @@ struct {
   __uint(max_entries, 4096);
 } processes SEC(".maps");
 
-/* How often each process has executed another program since we know it. Only on_exec() counts here.
- * The number is not in `processes`, because user space replaces whole entries of that map, and an
- * exec at that moment would get lost. The recipes in `processes` say for which count they are, and
- * hold only while that is the number here. */
+/* How often each process has executed another program since it is sampled. Only on_exec() counts
+ * here. The number is not in `processes`, because user space replaces whole entries of that map,
+ * and an exec at that moment would get lost. The recipes in `processes` have the count that they
+ * are for, and are valid only while that is the number here. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __type(key, __u32);
@@ -51,7 +51,7 @@ struct {
   __uint(max_entries, 4096);
 } exec_counts SEC(".maps");
 
-/* The key is the address of the task_struct: no other task has it until this one is freed. */
+/* The key is the address of the task_struct, which no other task has until this one is freed. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __type(key, __u64);
@@ -103,21 +103,21 @@ static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
 /* A recorded process, by its entries in both maps. User space adds the count first and removes it
  * last, so for a moment there is a count alone: an exec at that moment has to be counted, too. */
 struct ls_found_process {
-  __u32* exec_count;          /* null: the process is not recorded */
-  struct ls_process* process; /* null: nor is it sampled */
+  __u32* exec_count;          /* null if the process is not recorded */
+  struct ls_process* process; /* null if it is not sampled */
 };
 
-/* Every program asks here which processes are recorded. */
+/* Every program finds out here which processes are recorded. */
 static __always_inline struct ls_found_process ls_find_process(__u32 pid) {
   struct ls_found_process found = {.exec_count = bpf_map_lookup_elem(&exec_counts, &pid)};
   if (found.exec_count) found.process = bpf_map_lookup_elem(&processes, &pid);
   return found;
 }
 
-/* Copies what a sample needs to know of the current process, which is sampled. After an exec the
- * recipes are still those of the old program. Until user space brings the new ones, the process gets
- * the recipe of a library that is being loaded: there may be labels, and a later plan will find
- * them. */
+/* Copies what a sample needs from the entry of the current process, which is sampled. After an exec
+ * the recipes are still those of the old program. Until user space brings the new ones, the process
+ * gets the recipe of a library that is being loaded: there may be labels, and a later plan will
+ * find them. */
 static __always_inline void ls_copy_process(struct ls_scratch* own,
                                             const struct ls_found_process* found) {
   const struct ls_process* process = found->process;

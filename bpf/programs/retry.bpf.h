@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The repeated read. The sampler runs in an interrupt and cannot bring in a page that is not in
- * memory. So it asks the kernel to let the sampled thread itself read again, on its way back to
- * user mode. The thread has run no instruction of its own in between, so its labels are still those
- * of the sample:
+/* This is the repeated read. The sampler runs in an interrupt and cannot bring in a page that is
+ * not in memory. So it asks the kernel to let the sampled thread itself read again, on its way back
+ * to user mode. The thread has run no instruction of its own in between, so its labels are still
+ * those of the sample:
  *
  *   user mode ..|                                            |.. next instruction in user mode
  *               | perf event: sample()                       |
@@ -21,7 +21,7 @@
 #include "bpf/programs/task.bpf.h"
 
 #ifdef LS_RETRY_IMPLICIT_ARGUMENT
-/* Since 7.x: the verifier adds the last argument. */
+/* Since 7.x the verifier adds the last argument. */
 extern int bpf_task_work_schedule_resume(struct task_struct* task, struct bpf_task_work* work,
                                          void* map,
                                          bpf_task_work_callback_t callback) __ksym __weak;
@@ -39,7 +39,7 @@ struct ls_retry {
   __u64 id;
   __u32 pid; /* as labelscope counts */
   __u32 exec_count;
-  __u32 unsent; /* the sample was dropped, so nobody waits for its labels */
+  __u32 unsent; /* the sample was dropped, so its labels are not needed */
   __u32 reserved;
   __u64 x28; /* as in the sample's reading */
 };
@@ -53,15 +53,17 @@ struct {
   __uint(max_entries, 1024);
 } retries SEC(".maps");
 
-/* The indices of unused entries of `scratch`. User space fills it before the start. */
+/* This queue has the indices of unused entries of `scratch`. User space fills it before the start.
+ */
 struct {
   __uint(type, BPF_MAP_TYPE_STACK);
   __type(value, __u32);
   __uint(max_entries, LS_RETRY_SCRATCHES);
 } free_scratches SEC(".maps");
 
-/* Each round brings in one page or two. At worst the variable, the DTV, the set, the elements and
- * every single string are in pages of their own, for every publisher; so is each bucket of a Go map. */
+/* Each round brings in one page or two. At worst the variable, the DTV, the set, the elements,
+ * every single string and each bucket of a Go map are in pages of their own, for every publisher.
+ */
 #define LS_RETRY_ROUNDS (LS_MAX_PUBLISHERS * (2 * LS_MAX_LABELS + LS_GO_BUCKETS + 8))
 
 static __always_inline _Bool ls_send_labels(struct ls_scratch* own) {
@@ -113,7 +115,7 @@ static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own
 }
 
 /* Returns the outcome as user space will see it: if the answer cannot be sent, user space takes the
- * sample for vanished. `end` is the counter that tells how the retry ended. */
+ * sample for vanished. `end` is the counter for how the retry ended. */
 static __always_inline __u32 ls_answer(__u32 index, struct ls_scratch* own,
                                        const struct ls_retry* retry, __u32* end) {
   ls_observe_again(index, own, retry);

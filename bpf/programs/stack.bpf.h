@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The stack of a sample. A way to take the user's part is a function here (or in a header of its
- * own) and a line in ls_take_user_stack(). It appends its frames, leaf first, and sets the end.
- * What it keeps of each process follows forks and exits in ls_stack_on_fork(), ls_stack_on_exit(). */
+/* These functions take the stack of a sample. Each way to take the user's part is a function here
+ * (or in a header of its own) and a line in ls_take_user_stack(). It appends its frames, leaf
+ * first, and sets the end. ls_stack_on_fork() and ls_stack_on_exit() update what it keeps for each
+ * process. */
 #ifndef LABELSCOPE_BPF_STACK_BPF_H
 #define LABELSCOPE_BPF_STACK_BPF_H
 
@@ -76,7 +77,7 @@ static __always_inline void ls_stack_on_fork(__u32 parent, __u32 child) {
   ls_unwind_on_fork(parent, child);
 }
 
-/* The last thread of the process ends. */
+/* This is called when the last thread of the process ends. */
 static __always_inline void ls_stack_on_exit(__u32 pid) { ls_unwind_on_exit(pid); }
 
 #endif /* LABELSCOPE_BPF_STACK_BPF_H */

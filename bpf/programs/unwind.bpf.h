@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Takes the user's stack by call frame information (unwind/unwind_step.h). Here are the maps with the
- * tables, which user space fills (unwind_tables.h, unwind_processes.h), the registers to start
- * from, and the loop.
+/* This takes the user's stack by call frame information (unwind/unwind_step.h). It has the maps
+ * with the tables, which user space fills (unwind_tables.h, unwind_processes.h), the registers to
+ * start from, and the loop.
  *
- * One frame is one call of a global function, which the verifier looks at once. So a loop over 512
- * frames costs it 8,000 instructions, and over a function that the compiler puts in place 360,000.
+ * One frame is one call of a global function, which the verifier checks once. So a loop over 512
+ * frames costs it 8,000 instructions; with an inlined function it would be 360,000.
  *
- * The registers of user mode: the event's own if it came in user mode. Else the kernel has saved
- * them at the top of the task's kernel stack. Since 5.15 it tells where; before, a program that runs
- * once at a system call learns the distance from there to the start of the stack (calibrate). */
+ * If the event came in user mode, it has the registers of user mode. Else the kernel has saved them
+ * at the top of the task's kernel stack. Since 5.15 a helper returns their place; before, a program
+ * that runs once at a system call learns its distance from the start of the stack (calibrate). */
 #ifndef LABELSCOPE_BPF_UNWIND_BPF_H
 #define LABELSCOPE_BPF_UNWIND_BPF_H
 
@@ -36,7 +36,7 @@ struct ls_unwind_block {
   __u32 rows[LS_UNWIND_BLOCK_ROWS];
 };
 
-/* User space makes the maps within when it needs them. */
+/* User space makes the inner maps when it needs them. */
 struct ls_unwind_blocks {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
@@ -103,7 +103,7 @@ struct {
   __uint(max_entries, 1);
 } unwind_scratch SEC(".maps");
 
-/* Entry 0: what calibrate() has learned; 0: nothing. */
+/* Entry 0 is what calibrate() has learned, or 0. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __type(key, __u32);
@@ -124,8 +124,8 @@ static __always_inline __u64 ls_kernel_stack(void) {
   return (__u64)BPF_CORE_READ(task, stack);
 }
 
-/* At each system call, for as long as user space has it attached: its registers are at the same
- * place as those of every interrupt that comes in user mode. */
+/* This runs at each system call, as long as user space has it attached. The registers of a system
+ * call are at the same place as those of every interrupt that comes in user mode. */
 SEC("raw_tp/sys_enter")
 int calibrate(struct bpf_raw_tracepoint_args* ctx) {
   __u32 zero = 0;
@@ -136,7 +136,8 @@ int calibrate(struct bpf_raw_tracepoint_args* ctx) {
 
 enum bpf_func_id___ls_regs { BPF_FUNC_task_pt_regs___ls_regs = 1 };
 
-/* Where the kernel has saved the current task's registers of user mode; 0: not known. */
+/* Returns where the kernel has saved the current task's registers of user mode, or 0 if that is not
+ * known. */
 static __always_inline __u64 ls_saved_registers(void) {
   if (bpf_core_enum_value_exists(enum bpf_func_id___ls_regs, BPF_FUNC_task_pt_regs___ls_regs))
     return bpf_task_pt_regs(bpf_get_current_task_btf());
@@ -190,7 +191,7 @@ static __always_inline _Bool ls_save_registers(const bpf_user_pt_regs_t* registe
   }
   const void* saved = (const void*)ls_saved_registers();
   if (!saved || bpf_probe_read_kernel(out, sizeof(*out), saved)) return 0;
-  return LS_IS_USER(LS_MODE(out)); /* no thread of the kernel */
+  return LS_IS_USER(LS_MODE(out)); /* not a thread of the kernel */
 }
 
 /* Sets w->end where there is nothing to unwind. */
@@ -235,7 +236,8 @@ __attribute__((noinline)) int ls_choose_rule(__u32 index) {
   return s && ls_unwind_choose(&s->walk);
 }
 
-/* Adds the frame that the walk has come to, and goes on to its caller. True: this was the last. */
+/* Adds the frame that the walk has come to, and goes on to its caller. Returns true if this was the
+ * last. */
 __attribute__((noinline)) int ls_unwind_frame(__u32 index) {
   struct ls_scratch* own = ls_scratch_at(index);
   struct ls_unwind_scratch* s = ls_unwind_scratch_at(index);
@@ -249,7 +251,7 @@ __attribute__((noinline)) int ls_unwind_frame(__u32 index) {
   __u64 at = own->reading.labels.head.size + 8ULL * frames;
   ls_keep_together(at);
   if (at > LS_BLOCKS_LIMIT + (LS_MAX_USER_FRAMES - 1) * sizeof(__u64)) return 1;
-  /* Users look at the caller one byte before its address; what a signal has interrupted is no
+  /* Consumers look one byte before a caller's address, but code that a signal has interrupted is no
    * caller. */
   *(__u64*)(own->reading.labels.blocks + at) = (w->pc + (frames != 0 && !w->returned)) | s->mark;
   own->sample.stack.user_frames = frames + 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Register x28 of user mode, which recipes of kind LS_IN_REGISTER want: Go on aarch64 keeps there what
- * it runs. Nothing on x86-64. 0: not known. In kernel mode that is so before Linux 5.15. */
+/* This reads register x28 of user mode, which recipes of kind LS_IN_REGISTER need: Go on aarch64
+ * keeps the running goroutine there. It is 0 if it is not known: always on x86-64, and in kernel
+ * mode before Linux 5.15. */
 #ifndef LABELSCOPE_BPF_X28_BPF_H
 #define LABELSCOPE_BPF_X28_BPF_H
 
@@ -11,7 +12,7 @@
 #if defined(__TARGET_ARCH_arm64)
 enum bpf_func_id___ls_x28 { BPF_FUNC_task_pt_regs___ls_x28 = 1 };
 
-/* As the kernel has saved it when the task came from user mode last. */
+/* Returns the value that the kernel saved when the task last came from user mode. */
 static __always_inline __u64 ls_saved_x28(struct task_struct* task) {
   __u64 value = 0;
   if (!bpf_core_enum_value_exists(enum bpf_func_id___ls_x28, BPF_FUNC_task_pt_regs___ls_x28))

@@ -1,4 +1,4 @@
-// The sampler's half in user space:
+// This is the sampler's half in user space:
 //
 //   ring buffer --> records.h --+-- SAMPLE, complete ----------------------> handler
 //                               +-- SAMPLE with a retry_id --> HeldSamples
@@ -37,7 +37,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds kSettleTime{200};
 constexpr milliseconds kSettleStep{5};
 
-// Counters that only user space knows.
+// Counters that only user space keeps.
 struct OwnCounts {
   std::uint64_t malformed_records = 0;
   std::uint64_t samples_not_held = 0;
@@ -92,7 +92,7 @@ class LoadedSampler final : public BpfSampler {
   std::size_t ring_bytes_ = 0;
   milliseconds tables_wait_{};
 
-  EventHandler* handler_ = nullptr;  // during drain() and stop()
+  EventHandler* handler_ = nullptr;  // set during drain() and stop()
   ThreadClocks clocks_;
   std::optional<ProcessTable> processes_;
   std::unique_ptr<StackTables> tables_;
@@ -101,7 +101,7 @@ class LoadedSampler final : public BpfSampler {
   std::size_t taken_bytes_ = 0;  // in this consume()
   bool more_ = false;            // the last consume() ended before the ring was empty
   std::uint64_t answers_ = 0;
-  // Answers for samples that were not held (no room), by outcome. These samples went out as
+  // Answers for samples that were not held for want of room, by outcome. These samples went out as
   // vanished, so the counters move them from the outcome that the kernel has counted to "vanished".
   std::array<std::uint64_t, LS_OUTCOME_COUNT> unheld_answers_{};
   std::uint64_t lost_events_ = 0;
@@ -134,7 +134,7 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   sampler->ring_bytes_ = options.ring_bytes;
   sampler->tables_wait_ = options.tables_wait;
   sampler->epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
-  // Edge-triggered. A level-triggered wait would return as soon as there is one sample.
+  // The wait is edge-triggered. A level-triggered wait would return as soon as there is one sample.
   epoll_event interest{};
   interest.events = EPOLLIN | EPOLLET;
   if (!sampler->epoll_.valid() || epoll_ctl(sampler->epoll_.get(), EPOLL_CTL_ADD,
@@ -165,7 +165,7 @@ Status LoadedSampler::start() {
 int LoadedSampler::on_record(void* self, void* data, std::size_t size) {
   auto* sampler = static_cast<LoadedSampler*>(self);
   sampler->take({static_cast<const std::byte*>(data), size});
-  // Returns to the caller once in a while, however fast new records come.
+  // This makes consume() return to its caller once in a while, however fast new records come.
   sampler->taken_bytes_ += size;
   return sampler->taken_bytes_ > sampler->ring_bytes_ ? -EAGAIN : 0;
 }
@@ -235,7 +235,7 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   handed.outcome = sample.labels.outcome;
   handed.flags = sample.labels.flags;
   handed.label_bytes = label_bytes_;
-  // Something was mapped, and the kernel had no room to tell, or has not told yet.
+  // Something was mapped, and the kernel had no room for the record, or has not written it yet.
   if (sample.stack.end == LS_STACK_NO_MAPPING) tables_->on_mapping(sample.pid);
   handler_->on_sample(handed);
 }
@@ -280,7 +280,7 @@ Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
 }
 
 // Fork, exec and exit come through the same ring as samples, so that all stay in order. If the ring
-// was full, records are lost, but the map of processes still tells what has happened.
+// was full, records are lost, but the map of processes still shows what has happened.
 Status LoadedSampler::recover_lost_events() {
   auto counts = object_->counters();
   if (!counts) return std::move(counts).error();
@@ -319,7 +319,7 @@ Status LoadedSampler::stop(EventHandler& handler) {
 }
 
 // Waits for repeated reads, and gives up on those that do not come. Then takes the final counters,
-// at a moment at which this has read every answer that they count.
+// at a moment when every answer that they count has been read.
 Status LoadedSampler::settle(EventHandler& handler) {
   const auto deadline = steady_clock::now() + kSettleTime;
   while (held_.size() != 0 && steady_clock::now() < deadline) {

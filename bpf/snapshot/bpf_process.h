@@ -2,9 +2,9 @@
 // another user's process, one that is not dumpable). BPF iterators answer instead; they need
 // CAP_BPF and CAP_PERFMON.
 //
-//   what asked first and if that is refused
+//   what            asked first           and if that is refused
 //   mappings        /proc/PID/maps        an iterator over the mappings
-//   files           LiveProcess           by name, in our own root, if it is the same file
+//   files           LiveProcess           by name, in labelscope's own root, if it is the same file
 //   memory          an iterator           -
 //   AT_PHDR         /proc/PID/auxv        an iterator
 #pragma once

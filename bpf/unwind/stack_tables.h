@@ -1,5 +1,5 @@
-// What a way to take stacks knows of the sampled processes, and keeps in maps for its BPF program.
-// The sampler says what happens to processes, and asks for nothing else:
+// StackTables is what a way to take stacks knows of the sampled processes, and keeps in maps for
+// its BPF program. The sampler reports what happens to processes, and asks for nothing else:
 //
 //   call graph   implemented by            what it keeps
 //   dwarf        unwind_processes.h        the mappings of each process, and tables of their files
@@ -26,10 +26,12 @@ namespace labelscope {
 
 class StackTables {
  public:
-  // How often the process has executed another program (wire.h); nullopt: it has ended.
+  // Returns how often the process has executed another program (wire.h), or nullopt if it has
+  // ended.
   using ExecCount = std::function<std::optional<std::uint32_t>(Pid)>;
 
-  // What the call graph of these options wants, with the maps of the loaded object.
+  // Opens the tables that the call graph of these options needs, with the maps of the loaded
+  // object.
   static Result<std::unique_ptr<StackTables>> open(const SamplerOptions& options,
                                                    const bpf_object* object, ExecCount exec_count);
 
@@ -40,17 +42,19 @@ class StackTables {
 
   // The process is sampled from now on, or runs another program, or something in it has changed.
   virtual void set(Pid /*pid*/) {}
-  // A program is about to be executed (invalid: not known which). Begins to make the tables that it
-  // needs, most likely: a program that runs for a second would be over before they are all there.
+  // A program is about to be executed (the descriptor is invalid if it is not known which). This
+  // begins to make the tables that it most likely needs: a program that runs for a second would end
+  // before they are all there.
   virtual void expect(UniqueFd /*program*/) {}
   virtual void forget(Pid /*pid*/) {}
   virtual void on_fork(Pid /*parent*/, Pid /*child*/) {}
   virtual void on_mapping(Pid /*pid*/) {}
-  // Everything that is known to change is in the tables when this returns, or the time is over.
+  // Waits until everything that is known to change is in the tables, or until the time is over.
   virtual void wait(std::chrono::milliseconds /*timeout*/) {}
-  // Takes finished tables and reads mappings again, where that is due. Call it often.
+  // Takes finished tables, and reads mappings again if that is due. Call it often.
   virtual void work() {}
-  // Readable when there are finished tables for work(); -1: there never are.
+  // This descriptor is readable when there are finished tables for work(). It is -1 if there never
+  // are any.
   virtual int ready_fd() const { return -1; }
   // For the ledger.
   virtual void add_counts(Counts& /*counts*/) const {}

@@ -16,17 +16,17 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A BPF program that has found a list is done with it in microseconds. A FORK record may be behind
-// by what the ring holds.
+// A BPF program that has found a list is done with it in microseconds. But a FORK record may be
+// late by everything that the ring holds.
 constexpr std::chrono::seconds kGrace{2};
-// Between two looks at the mappings of a process that keeps changing them: so many times what a
-// look takes, and at least this.
+// A process that keeps changing its mappings is read again after so many times the time of one
+// read, and after this time at least.
 constexpr int kShareOfTime = 20;
 constexpr milliseconds kLeastPause{20};
-// What could not be done is tried again. While tables arrive, a list is made anew not more often
-// than this, because the old ones take room for kGrace.
+// Work that could not be done is tried again after this time. While tables arrive, a list is not
+// made anew more often than this, because the old ones take room for kGrace.
 constexpr milliseconds kAgain{100};
-// So long a file without a table is remembered that no process has loaded any more.
+// A file without a table that no process has loaded any more is remembered for this time.
 constexpr std::chrono::seconds kForgetFile{60};
 
 bool is_elf(const UniqueFd& fd) {
@@ -75,7 +75,7 @@ std::optional<std::uint64_t> UnwindProcesses::file_of(const LiveProcess& process
   auto fd = process.open_file(mapping);
   struct stat status {};
   if (!fd || ::fstat(fd->get(), &status) != 0) {
-    // Its code has no table, and is not made by the program either.
+    // The vDSO's code then has no table, but it is not code that the program has made either.
     auto [known, fresh] = keys_.try_emplace(
         FileKey{mapping.file.major, mapping.file.minor, mapping.file.inode, ~0ULL, ~0ULL},
         next_file_);
@@ -107,7 +107,7 @@ void UnwindProcesses::expect(UniqueFd program) {
   vdso();
   const auto own = LiveProcess::open(static_cast<Pid>(::getpid()));
   if (const auto mappings = own ? (*own)->mappings() : own.error()) {
-    // The program has our loader and our C library, unless it is an unusual one.
+    // The program mostly has the same loader and C library as labelscope.
     for (const Address common : {getauxval(AT_BASE), reinterpret_cast<Address>(&::getauxval)}) {
       if (const Mapping* mapping = find_mapping(*mappings, common))
         file_of(**own, *mapping, kFirst);
@@ -137,7 +137,7 @@ void UnwindProcesses::refresh(Pid pid) {
   auto live = LiveProcess::open(pid);
   auto mappings = live ? (*live)->mappings() : std::move(live).error();
   if (!mappings) {
-    // It has ended, and forget() comes; or labelscope has no descriptor left for now.
+    // The process has ended, and forget() comes; or labelscope has no descriptor left for now.
     known.refresh_at = begin + kAgain;
     return;
   }
@@ -155,7 +155,7 @@ void UnwindProcesses::refresh(Pid pid) {
     waits |= entry->second == kLater;
     process.mappings.push_back({mapping.start, mapping.end, mapping.file_offset, entry->second});
   }
-  // It has executed another program meanwhile: its on_exec() is on its way.
+  // The process has executed another program meanwhile, and its on_exec() comes.
   if (exec_count_(pid) != exec_count) return;
   process.list = std::move(known.list);
   process.pause = std::max<Clock::duration>((Clock::now() - begin) * kShareOfTime, kLeastPause);
@@ -164,7 +164,7 @@ void UnwindProcesses::refresh(Pid pid) {
   publish(pid, known);
 }
 
-// Replaces the list of the process by one of what is known now.
+// Replaces the list of the process by a list of what is known now.
 void UnwindProcesses::publish(Pid pid, Process& process) {
   process.changed = false;
   std::vector<ls_unwind_mapping> mappings;
@@ -211,7 +211,7 @@ void UnwindProcesses::drop_retired() {
   const auto now = Clock::now();
   for (Retired& retired : retired_) {
     if (now - retired.when < kGrace) break;
-    // A child may have it, or it stands here once more: whoever is the last one removes it.
+    // A child may have the list, or it stands here once more: the last user removes it.
     const std::shared_ptr<List> list = std::move(retired.list);
     if (list.use_count() > 1) continue;
     tables_->remove_list(list->process);
@@ -225,7 +225,7 @@ void UnwindProcesses::drop_retired() {
   std::erase_if(retired_, [](const Retired& retired) { return retired.list == nullptr; });
 }
 
-// Makes room: the table of the file that no process has had loaded for the longest time.
+// Makes room: removes the table of the file that no process has had loaded for the longest time.
 bool UnwindProcesses::evict() {
   auto oldest = files_.end();
   for (auto each = files_.begin(); each != files_.end(); ++each) {
@@ -244,8 +244,9 @@ bool UnwindProcesses::evict() {
   return true;
 }
 
-// Somebody has unloaded a file: its table may go. So those that had no room are made once more,
-// from files that are opened once more, for the old descriptors went with the old tables.
+// A process has unloaded a file, so its table may be removed. Then the tables that had no room are
+// made again. Their files are opened again, because the old descriptors were closed with the old
+// tables.
 void UnwindProcesses::ask_again() {
   if (!std::exchange(can_evict_more_, false)) return;
   std::erase_if(keys_, [&](const auto& entry) { return files_[entry.second].without_room; });
@@ -258,7 +259,7 @@ void UnwindProcesses::ask_again() {
   for (auto& [number, file] : files_) totals_.no_room -= std::exchange(file.without_room, false);
 }
 
-// A target may load ever new files that have no table.
+// Forgets files, because a target may load ever new files that have no table.
 void UnwindProcesses::drop_files() {
   const auto now = Clock::now();
   if (now < drop_files_at_) return;

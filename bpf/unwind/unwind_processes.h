@@ -1,5 +1,5 @@
-// What the unwinder knows of each sampled process: its executable mappings, each with the table of
-// its file.
+// This class has what the unwinder knows of each sampled process: its executable mappings, each
+// with the table of its file.
 //
 //   set_process, exec, fork, mmap --> /proc/PID/maps --> files that are new --> TableBuilder (thread)
 //                                           |                                       |
@@ -52,9 +52,9 @@ class UnwindProcesses final : public StackTables {
     std::uint64_t tables = 0;
     std::uint64_t row_bytes = 0;
     std::uint64_t failed = 0;    // files whose table could not be made
-    std::uint64_t no_room = 0;   // files whose table there is no room for
-    std::uint64_t evicted = 0;   // of files that no process had loaded any more
-    std::uint64_t mappings = 0;  // that there was no room for
+    std::uint64_t no_room = 0;   // files for whose table there is no room
+    std::uint64_t evicted = 0;   // tables of files that no process had loaded any more
+    std::uint64_t mappings = 0;  // mappings for which there was no room
   };
   const Totals& totals() const { return totals_; }
 
@@ -67,17 +67,18 @@ class UnwindProcesses final : public StackTables {
     std::vector<LoadSegment> segments;
     std::uint64_t users = 0;  // mappings in lists
     bool is_asked_for = false;
-    bool without_room = false;  // for its table, when that was made
+    bool without_room = false;  // set if its table found no room when it was made
     Clock::time_point unused_since;
   };
   using FileKey = std::array<std::uint64_t, 5>;
-  // Stands for every file that the builder has no room for now.
+  // This key stands for every file that the builder has no room for now.
   static constexpr std::uint64_t kLater = 0;
   struct CodeMapping {
     Address start = 0;
     Address end = 0;
     std::uint64_t file_offset = 0;
-    std::optional<std::uint64_t> file;  // key in files_; nullopt: the program has made this code
+    // key in files_, or nullopt if the program has made this code
+    std::optional<std::uint64_t> file;
   };
   struct List {
     ls_unwind_process process{};
@@ -87,8 +88,8 @@ class UnwindProcesses final : public StackTables {
     std::vector<CodeMapping> mappings;
     std::shared_ptr<List> list;
     std::uint32_t exec_count = 0;
-    bool changed = false;       // its list is to be made again
-    bool without_room = false;  // for its newest list
+    bool changed = false;       // set if its list must be made again
+    bool without_room = false;  // set if its newest list found no room
     Clock::time_point published;
     std::optional<Clock::time_point> refresh_at;
     Clock::duration pause{};
@@ -113,7 +114,7 @@ class UnwindProcesses final : public StackTables {
   TableBuilder builder_;
   ExecCount exec_count_;
   std::map<FileKey, std::uint64_t> keys_;
-  std::map<std::uint64_t, File> files_;  // kLater is one of them
+  std::map<std::uint64_t, File> files_;  // kLater is one of the keys
   std::optional<std::uint64_t> vdso_;
   std::map<Pid, Process> processes_;
   struct Retired {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One counter for each way in which a sample or an event can end. The kernel counts on each CPU.
- * The first LS_OUTCOME_COUNT counters are the outcomes: taken == their sum + retries pending. */
+/* There is one counter for each way in which a sample or an event can end. The kernel counts on
+ * each CPU. The first LS_OUTCOME_COUNT counters are the outcomes: taken == their sum + retries
+ * pending. */
 #ifndef LABELSCOPE_BPF_COUNTERS_H
 #define LABELSCOPE_BPF_COUNTERS_H
 

@@ -1,5 +1,6 @@
-// Decodes the records of wire.h. The BPF programs are ours, but the bytes come from targets, and a
-// wrong offset would be a read outside of the record. So every number is checked.
+// This decodes the records of wire.h. The BPF programs are labelscope's own, but the bytes come
+// from targets, and a wrong offset would be a read outside of the record. So every number is
+// checked.
 #include "bpf/wire/records.h"
 
 #include <cstring>

@@ -4,7 +4,7 @@
  * bpf/ only.
  *
  *   THREAD   ls_thread_head, ls_label_head, label blocks (labelscope/label_blocks.h)
- *   BYTES ls_bytes_head, the requested bytes if there was no error
+ *   BYTES    ls_bytes_head, the requested bytes if there was no error
  *   MAPPING  ls_mapping_head, the path of its file, filled up with zeros to 8
  *   AUXV     ls_task_record, the process's auxiliary vector
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the BPF programs send through the ring buffer, and what user space tells them. Plain C of
- * fixed width, without pointers, with explicit padding. Used in bpf/ only.
+/* These are the records that the BPF programs send through the ring buffer, and the settings that
+ * user space gives them. They are plain C of fixed width, without pointers, with explicit padding,
+ * and are used in bpf/ only.
  *
  *   SAMPLE            ls_sample_head, ls_label_head, label blocks, user addresses, kernel addresses
  *                     (both leaf first)
@@ -8,7 +9,7 @@
  *   FORK, EXEC, EXIT  ls_process_event
  *   THREAD_END        ls_thread_end
  *
- * Label heads and blocks: labelscope/label_blocks.h. Every section starts 8-aligned.
+ * Label heads and blocks are those of labelscope/label_blocks.h. Every section starts 8-aligned.
  *
  * A thread_ns is the CPU time of a thread since its creation, as the kernel counts it. While the
  * thread runs, it is up to a scheduler tick behind. */
@@ -30,10 +31,10 @@ enum ls_record_type {
 };
 
 #define LS_COMM_SIZE 16
-/* Of each part of a stack that the kernel takes. The default of kernel.perf_event_max_stack: it goes
- * no deeper. */
+/* The limit for each part of a stack that the kernel takes. It is the default of
+ * kernel.perf_event_max_stack, beyond which the kernel does not go. */
 #define LS_MAX_FRAMES 127
-/* Of the user's part, if our own program takes it. */
+/* The limit for the user's part, if labelscope's own program takes it. */
 #define LS_MAX_USER_FRAMES 512
 
 /* So many repeated reads can wait for the disk at the same time. */
@@ -48,7 +49,7 @@ enum ls_sampling_program {
 };
 
 struct ls_record_head {
-  __u32 size; /* of the whole record, this included */
+  __u32 size; /* size of the whole record, this member included */
   __u32 type; /* enum ls_record_type */
 };
 
@@ -62,7 +63,7 @@ struct ls_stack_head {
 struct ls_sample_head {
   struct ls_record_head record;
   __u64 time_ns;  /* CLOCK_MONOTONIC */
-  __u64 retry_id; /* not 0: outcome and labels are provisional, a LABELS record follows */
+  __u64 retry_id; /* if not 0, outcome and labels are provisional, and a LABELS record follows */
   __u64 thread_ns;
   __u64 weight_ns; /* as in Sample: 0 if thread_ns says how much time the sample stands for */
   __u32 pid;
@@ -81,11 +82,11 @@ struct ls_labels_head {
 struct ls_process_event {
   struct ls_record_head record;
   __u64 time_ns;
-  __u64 thread_ns; /* EXEC only: of the thread that goes on */
+  __u64 thread_ns; /* EXEC only: the CPU time of the thread that goes on */
   __u32 pid;
   __u32 parent;     /* FORK only */
-  __u32 exec_count; /* of other programs by the process, since we know it */
-  __u32 former;     /* EXEC only: that thread's number before; 0: not known */
+  __u32 exec_count; /* execs of the process since it is sampled */
+  __u32 former;     /* EXEC only: that thread's number before, or 0 if that is not known */
 };
 
 struct ls_thread_end {
@@ -98,25 +99,27 @@ struct ls_thread_end {
 /* A thread that has ended and that the kernel has not freed yet. Its CPU time is complete only when
  * it is freed. */
 struct ls_ending {
-  __u64 thread_ns; /* as of its end */
+  __u64 thread_ns; /* its CPU time when it ended */
   __u32 pid;
   __u32 tid;
 };
 
-/* Value of the map of processes; the key is the pid as labelscope's own pid namespace counts. */
+/* This is a value of the map of processes. The key is the pid as labelscope's own pid namespace
+ * counts. */
 struct ls_process {
   struct ls_recipes recipes;
   __u32 exec_count; /* the recipes are for the program after so many execs */
   __u32 parent;     /* 0 unless on_fork() made this entry */
-  /* Only with LS_THREAD_POINTER_LAGS. True: the saved thread pointer of the process's first thread
-   * is right, for this program. False: it is not used. */
+  /* This is used only with LS_THREAD_POINTER_LAGS. If it is true, the saved thread pointer of the
+   * process's first thread is right for this program; otherwise it is not used. */
   __u32 first_pointer_known;
   __u32 until_exec; /* it is still labelscope's own child: samples count after an exec */
 };
 
-/* Set before the programs are loaded: the verifier removes the code of what is turned off. */
+/* User space sets this before it loads the programs: the verifier then removes the code that is
+ * turned off. */
 struct ls_config {
-  __u32 pid_namespace; /* inode number of labelscope's pid namespace; 0: the initial one */
+  __u32 pid_namespace; /* inode number of labelscope's pid namespace, or 0 for the initial one */
   __u32 call_graph;    /* enum ls_call_graph */
   __u32 kernel_stacks;
   __u32 follow_children;

@@ -1,8 +1,8 @@
-// What an ELF file publishes, and which rules of the ABI (check_rule.h) it breaks, as far as the
-// file alone tells: without process and loader. The planner (plan.h) asks the same judge, so the
-// verdict on a file fits a process that loads it.
+// This finds out what an ELF file publishes, and which rules of the ABI (check_rule.h) it breaks,
+// as far as the file alone shows that, without process and loader. The planner (plan.h) uses the
+// same judge, so the verdict on a file fits a process that loads it.
 //
-// Source: Custom Labels ABI v1 (writer-lib/ABI.md). Thread-safe: nothing is shared.
+// Source: Custom Labels ABI v1 (writer-lib/ABI.md). It is thread-safe, because nothing is shared.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@
 namespace labelscope {
 
 enum class Verdict {
-  kNothing,    // it does not define the symbols
-  kBroken,     // it tries to publish, but no reader can use it
+  kNothing,    // the file does not define the symbols
+  kBroken,     // the file tries to publish, but no reader can use it
   kReadable,   // labelscope reads it; readers that follow ABI v1 strictly do not
   kCompliant,  // as ABI v1 requires
 };
-// A stable word: "nothing", "broken", "readable", "compliant".
+// Returns a stable word: "nothing", "broken", "readable", "compliant".
 std::string_view verdict_name(Verdict verdict);
-// Whether labelscope reads the labels of such a file.
+// Returns whether labelscope reads the labels of such a file.
 constexpr bool is_readable(Verdict verdict) {
   return verdict == Verdict::kReadable || verdict == Verdict::kCompliant;
 }
 
-// How code reaches the variable, as far as the file tells. Whether a TLS descriptor is static or
+// How code reaches the variable, as far as the file shows. Whether a TLS descriptor is static or
 // dynamic is decided when the file is loaded.
 enum class FileAccess { kLocalExec, kTlsDesc, kInitialExec, kGeneralDynamic, kLocalDynamic };
 std::string_view file_access_name(FileAccess access);  // "local exec", "TLSDESC", ...
@@ -46,7 +46,7 @@ struct InspectedSymbol {
   std::string name = {};             // as the tables have it, where the user may write it otherwise
 };
 
-// Whether the file defines it among its dynamic symbols.
+// Returns whether the file defines it among its dynamic symbols.
 inline bool is_exported(const InspectedSymbol& symbol) {
   return symbol.dynamic && symbol.dynamic->defined;
 }
@@ -57,16 +57,17 @@ struct OwnFacts {
 };
 
 struct FileInspection {
-  ls_source source{};  // that all of this is about
+  ls_source source{};  // the source that all of this is about
   Machine machine{};
-  // If it is for another platform than the ABI knows: its name ("riscv", "x86-64 with FreeBSD").
-  // Such a file is inspected only if it declares labels; `machine` means nothing then.
+  // If the file is for a platform that the ABI does not cover, this is its name ("riscv", "x86-64
+  // with FreeBSD"). Such a file is inspected only if it declares labels; `machine` then means
+  // nothing.
   std::string foreign_platform;
-  bool executable = false;  // a program, otherwise a library
+  bool executable = false;  // true for a program, false for a library
   std::string build_id;     // lower-case hex; empty if there is none
   bool has_dynamic_symbols = false;
-  bool has_symtab = false;  // false: stripped
-  bool abi_name = false;    // the file's name is one that the source gives to publishers
+  bool has_symtab = false;  // false if the file is stripped
+  bool abi_name = false;    // true if the source expects publishers to have such a file name
   std::optional<TlsSegment> tls;
   InspectedSymbol version;
   InspectedSymbol variable;
@@ -74,31 +75,31 @@ struct FileInspection {
   // From the file's data; nullopt if there is no symbol, or it is not 4 bytes of data, or lies
   // outside. The planner takes it from the target's memory.
   std::optional<std::uint32_t> version_value;
-  bool version_writable = false;  // the program may change it
-  // The relocations by which code of this file may reach the variable: at most kMaxRelocations of
-  // them, and their number. Relocations without a symbol count if they mean the variable or the
-  // start of its TLS block.
+  bool version_writable = false;  // true if the program may change it
+  // These are the relocations by which code of this file may reach the variable: at most
+  // kMaxRelocations of them, and their number. Relocations without a symbol count if they mean the
+  // variable or the start of its TLS block.
   static constexpr std::size_t kMaxRelocations = 64;
   std::vector<TlsRelocation> relocations;
   std::size_t relocation_count = 0;
-  bool relocations_read = true;            // false: nothing is known of them
-  bool descriptor_names_variable = false;  // there is a TLS descriptor by name
+  bool relocations_read = true;            // false if nothing is known of them
+  bool descriptor_names_variable = false;  // true if there is a TLS descriptor by name
   std::vector<FileAccess> access;          // each once
-  bool imports_variable = false;           // uses another file's variable
+  bool imports_variable = false;           // true if it uses another file's variable
   Verdict verdict = Verdict::kNothing;
-  // The rules that apply to the file and were looked at, by code. It meets those that no finding
-  // names. Empty: the file does not publish labels, and does not try to.
+  // The rules that apply to the file and were checked, by code. The file meets those that no
+  // finding names. The list is empty if the file neither publishes labels nor tries to.
   std::vector<RuleId> rules;
-  std::vector<Finding> findings;  // those that cost most labels first, then by code
+  std::vector<Finding> findings;  // the findings that cost most labels come first, then by code
 };
 
-// What the file publishes by the first label source of which it is a publisher that can be read;
-// else of which it tries to be one; else by ABI v1. Rules and findings are those of all sources by
-// which it tries to publish. Takes over the descriptor. `name` is only judged by the ABI's rule for
-// names.
-// kMalformed: no ELF file, or one that contradicts itself. kUnsupported: not 64-bit little-endian
-// x86-64 or aarch64 and without the ABI's symbols, or neither a program nor a shared object.
-// kLimit: a table of impossible size.
+// Inspects a file by the first label source for which it is a publisher that can be read; else by
+// the first for which it tries to be one; else by ABI v1. Rules and findings are those of all
+// sources by which it tries to publish. The function takes over the descriptor. It only judges
+// `name` by the ABI's rule for names. It fails with kMalformed if this is no ELF file, or one that
+// contradicts itself; with kUnsupported if it is not 64-bit little-endian x86-64 or aarch64 and has
+// none of the ABI's symbols, or is neither a program nor a shared object; and with kLimit if a
+// table has an impossible size.
 Result<FileInspection> inspect_file(UniqueFd file, std::string_view name);
 
 }  // namespace labelscope

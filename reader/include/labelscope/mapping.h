@@ -1,4 +1,4 @@
-// The mappings of a process: one line of /proc/PID/maps each, parsed and nothing more.
+// These are the mappings of a process: one parsed line of /proc/PID/maps each.
 #pragma once
 
 #include <compare>
@@ -12,7 +12,8 @@
 
 namespace labelscope {
 
-// Identity of a file: the same bytes under whatever name. All zero for memory that has no file.
+// The identity of a file: the same bytes under any name. It is all zero for memory that has no
+// file.
 struct FileId {
   std::uint32_t major = 0;
   std::uint32_t minor = 0;
@@ -42,12 +43,12 @@ struct Mapping {
   std::string path;  // as the kernel prints it: octal escapes, " (deleted)" and "[stack]" included
 };
 
-// The text of /proc/PID/maps. kMalformed names the line; the kernel never writes such a line, but
-// the text may come from a file.
+// Parses the text of /proc/PID/maps. kMalformed names the line; the kernel never writes such a
+// line, but the text may come from a file.
 Result<std::vector<Mapping>> parse_maps(std::string_view text);
 
-// Reads what is mapped at `address`, or nullptr. `mappings` must be sorted by address, as the
-// kernel does.
+// Returns what is mapped at `address`, or nullptr. `mappings` must be sorted by address, as the
+// kernel sorts them.
 const Mapping* find_mapping(const std::vector<Mapping>& mappings, Address address);
 
 }  // namespace labelscope

@@ -1,7 +1,8 @@
-// From a process to recipes: which modules publish labels, and how each variable is reached.
+// Planning goes from a process to recipes: which modules publish labels, and how each variable is
+// reached.
 //
 // Planning happens once for a process, and again when its mappings change. Everything that depends
-// on a libc, a linker or a processor is decided here. So to apply a recipe takes three reads at
+// on a libc, a linker or a processor is decided here. So applying a recipe takes three reads at
 // most (recipe/locate.cc).
 #pragma once
 
@@ -26,17 +27,19 @@ namespace labelscope {
 
 // A module that declares labels.
 struct Publisher {
-  std::string path;  // as the target names it
+  std::string path;  // the target's name for it
   Address load_bias = 0;
-  ElfSymbol variable;  // what it holds: recipe.source. Of a source without symbols: nothing
+  ElfSymbol variable;  // recipe.source is what it holds; it is empty for a source without symbols
   AccessModel model = AccessModel::kUnresolved;
   ls_tls_recipe recipe{};         // LS_RECIPE_NOT_RELOCATED or LS_RECIPE_NONE when unresolved
   std::vector<Finding> findings;  // why it is unresolved; deviations from the ABI
-  std::string named{};            // of a variable that the user has named: "request_id:u64"
+  std::string named{};            // a variable that the user has named: "request_id:u64"
 };
-// What tells it from other publishers: its path, and which variable the user has named.
+// Returns what distinguishes it from other publishers: its path, and the variable that the user has
+// named.
 std::string publisher_title(const Publisher& publisher);
-// The name of its variable: "custom_labels_current_set", or what the user has named.
+// Returns the name of its variable: "custom_labels_current_set", or the variable that the user has
+// named.
 std::string variable_name(const Publisher& publisher);
 
 // A module that looks like a publisher but is none.
@@ -45,32 +48,33 @@ struct Refusal {
   Finding finding;
 };
 
-// A variable that the user has named and no module has: what there is in its place.
+// A variable that the user has named and no module has, and what there is in its place.
 struct MissingVariable {
-  std::size_t index = 0;  // of PlannerOptions::variables
+  std::size_t index = 0;  // index in PlannerOptions::variables
   Finding finding;
 };
 
 struct ProcessPlan {
   std::vector<Publisher> publishers;  // at most LS_MAX_PUBLISHERS; more are refusals
   std::vector<Refusal> refusals;
-  std::size_t modules = 0;  // modules looked at
-  bool plan_again = false;  // a module is still being loaded
-  std::string sources;      // that were looked for: "ABI v1, context_tls_v1"
-  // What the process says once for all its threads, and keys of variables; null if there is neither.
+  std::size_t modules = 0;  // modules that were looked at
+  bool plan_again = false;  // true if a module is still being loaded
+  std::string sources;      // the sources that were looked for: "ABI v1, context_tls_v1"
+  // What the process publishes once for all its threads, and keys of variables; null if there is
+  // neither.
   std::shared_ptr<const ProcessFacts> facts;
   std::vector<MissingVariable> missing;
-  // Of the publishers, as observe() wants them.
+  // Returns the publishers' recipes, as observe() takes them.
   std::vector<ls_tls_recipe> recipes() const;
-  // Whether the labels of some publisher need what the process says of itself.
+  // Returns whether the labels of some publisher need what the process publishes about itself.
   bool needs_facts() const;
-  // Says in words why there are no publishers; empty if there are some.
+  // Returns in words why there are no publishers; nothing if there are some.
   std::string absence() const;
 };
 
 struct PlannerOptions {
-  std::vector<ls_source> only{};          // empty: publishers of all label sources
-  std::vector<VariableSpec> variables{};  // and these, in whatever module they are
+  std::vector<ls_source> only{};          // if empty, publishers of all label sources
+  std::vector<VariableSpec> variables{};  // and these variables, in any module
 };
 
 struct FileVerdict;
@@ -98,8 +102,8 @@ class Planner {
   std::shared_ptr<FileVerdicts> shared_;
 };
 
-// True if a file of this name may be meant as a publisher: one that ABI v1 asks of a library, for
-// instance.
+// Returns true if a file of this name may be meant as a publisher, such as a name that ABI v1
+// requires of a library.
 bool is_publisher_name(std::string_view path);
 // Whether messages need not name its label source: ABI v1 is what they mean otherwise.
 bool goes_without_saying(const Publisher& publisher);

@@ -1,5 +1,5 @@
-// The registers of a thread, as much as unwinding its stack needs: from ptrace, or from a core file
-// of either processor.
+// These are the registers of a thread that unwinding its stack needs, from ptrace, or from a core
+// file of either processor.
 #pragma once
 
 #include <array>
@@ -11,8 +11,9 @@
 namespace labelscope {
 
 struct Registers {
-  // By DWARF register number: x86-64 has 17 (psABI figure 3.36: rax, rdx, rcx, rbx, rsi, rdi, rbp,
-  // rsp, r8 to r15, return address), aarch64 32 (x0 to x30, sp; AADWARF64 section 4.1).
+  // They are in the order of DWARF register numbers: x86-64 has 17 (psABI figure 3.36: rax, rdx,
+  // rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, return address), aarch64 32 (x0 to x30, sp; AADWARF64
+  // section 4.1).
   static constexpr std::size_t kMost = 32;
   Machine machine{};
   std::array<std::uint64_t, kMost> dwarf{};

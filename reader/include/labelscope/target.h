@@ -1,4 +1,5 @@
-// A process to be read, alive or (as a core file) dead: what the planner and the walk need of it.
+// A target is a process to be read, alive or dead (a core file): what the planner and the walk need
+// of it.
 #pragma once
 
 #include <atomic>
@@ -19,28 +20,31 @@ class Target {
  public:
   virtual ~Target() = default;
   virtual Result<std::vector<Mapping>> mappings() const = 0;
-  // The file behind a mapping: the very one that is mapped, even if its name now leads to another.
+  // Opens the file behind a mapping: the very file that is mapped, even if its name now leads to
+  // another.
   virtual Result<UniqueFd> open_file(const Mapping& mapping) const = 0;
   // Of the file behind a mapping, without opening it where that can be. An error: not known.
   virtual Result<FileTimes> file_times(const Mapping& mapping) const;
   virtual const MemorySource& memory() const = 0;
-  // Runtime address of the main executable's program headers (AT_PHDR), where it can be told.
+  // Returns the runtime address of the main executable's program headers (AT_PHDR), if it is known.
   virtual std::optional<Address> program_headers_address() const = 0;
-  // False for a core file: what cannot be read there cannot be read later either.
+  // Returns false for a core file: what cannot be read there cannot be read later either.
   virtual bool is_alive() const { return true; }
-  // The process that this one was forked from and whose program it still runs: what it has said of
-  // itself before, it said of both. Null if there is none, or it has ended.
+  // Returns the process that this one was forked from and whose program it still runs: what it
+  // published about itself before the fork holds for both. Returns null if there is none, or it has
+  // ended.
   virtual std::unique_ptr<Target> forked_from() const { return nullptr; }
 };
 
-// A process of this machine, through /proc. Files are opened through /proc/PID/map_files, or
-// /proc/PID/root where that needs a capability that we lack, so that containers and replaced files
-// work.
+// A process of this machine, read through /proc. Files are opened through /proc/PID/map_files, or
+// through /proc/PID/root if that needs a capability that labelscope lacks, so that containers and
+// replaced files work.
 class LiveProcess final : public Target {
  public:
-  // kVanished: no such process (or a zombie); kNotFound: the number is that of another thread of a
-  // process; kPermission: it may not be looked at. Where its first thread has ended and others run
-  // on, the process is seen through one of these, and through another one when that has ended.
+  // Fails with kVanished if there is no such process (or only a zombie), with kNotFound if the
+  // number is that of another thread of a process, and with kPermission if labelscope may not look
+  // at it. If its first thread has ended and others run on, the process is seen through one of
+  // these, and through another one when that has ended.
   static Result<std::unique_ptr<LiveProcess>> open(Pid pid);
 
   Result<std::vector<Mapping>> mappings() const override;
@@ -54,41 +58,43 @@ class LiveProcess final : public Target {
   // The number that one of its threads has for itself (gettid): another one if the process is in a
   // pid namespace of its own, as in a container. 0: not known.
   Tid number_inside(Tid tid) const;
-  // The first instruction of the program itself. The loader has done its work by then.
+  // Returns the first instruction of the program itself. The loader has done its work by then.
   std::optional<Address> entry_point() const;
 
   Pid pid() const { return pid_; }
-  // The thread through whose /proc folder we see the process now. Mostly its first thread.
+  // Returns the thread through whose /proc folder the process is seen now, mostly its first thread.
   Tid seen_through() const { return door_; }
-  // "/proc/TID/name" of that thread, for what is the same in all threads (maps, auxv, root).
+  // Returns "/proc/TID/name" of that thread, for what is the same in all threads (maps, auxv,
+  // root).
   std::string proc_path(const char* name) const;
-  // What is in that file.
+  // Returns the content of that file.
   Result<std::string> read_proc(const char* name) const;
-  // Threads that exist now, in the kernel's order.
+  // Returns the threads that exist now, in the kernel's order.
   Result<std::vector<Tid>> threads() const;
-  // The process's name, 15 bytes at most; empty if it is gone.
+  // Returns the process's name, at most 15 bytes; nothing if the process is gone.
   std::string comm() const;
-  // Its arguments with spaces between them, the first 4,096 bytes; empty where it has none. Bytes.
+  // Returns its arguments with spaces between them, the first 4,096 bytes; nothing if it has none.
+  // They are bytes.
   std::string command_line() const;
-  // Identifies the program that it runs now, and this run of it: bytes to compare. A forked child
-  // has the same. Empty if the process has ended.
+  // Returns bytes that identify the program that it runs now, and this run of it. A forked child
+  // has the same. They are empty if the process has ended.
   std::string program() const;
-  // Whether the process has executed another program since open(), or has ended. Then nothing that
-  // was learned of its memory is true any more.
+  // Returns whether the process has executed another program since open(), or has ended. Then
+  // nothing that was learned of its memory is true any more.
   bool has_replaced_program() const { return program() != program_; }
 
  private:
   class Memory;
   LiveProcess(Pid pid, Tid door);
   std::optional<Address> auxiliary_value(std::uint64_t type) const;
-  // Looks for another thread to see it through. False: there is none, or the one that there is
-  // has not ended.
+  // Looks for another thread to see it through. Returns false if there is none, or if the current
+  // one has not ended.
   bool find_other_door() const;
 
   Pid pid_;
   mutable std::atomic<Tid> door_;  // every reader may find that it has ended
   std::string program_;
-  bool counts_as_we_do_ = true;  // it is in our pid namespace
+  bool counts_as_we_do_ = true;  // true if it is in labelscope's own pid namespace
   std::unique_ptr<MemorySource> memory_;
 };
 

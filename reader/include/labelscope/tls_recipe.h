@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* A TLS recipe tells how to get from a thread pointer to a thread-local variable. It is plain data
- * with a fixed layout, so that it can be put into a BPF map. labelscope/observe.h applies it in C++,
+/* A TLS recipe is the way from a thread pointer to a thread-local variable. It is plain data with a
+ * fixed layout, so that it can be put into a BPF map. labelscope/observe.h applies it in C++,
  * labelscope/bpf/locate.bpf.h in BPF.
  *
  *   LS_TP_OFFSET   address = thread pointer + offset
@@ -12,8 +12,8 @@
  *                  require block is neither 0 nor -1              the thread's block is allocated
  *                  address = block + offset
  *
- *   LS_IN_REGISTER the variable is no memory but a register of user mode, x28 of aarch64: what the
- *                  walk gets for an address is the register's value
+ *   LS_IN_REGISTER the variable is no memory but a register of user mode, x28 of aarch64: the walk
+ *                  gets the register's value as the address
  *
  * A thread that fails one of the three tests has never touched the variable: it is unlabelled.
  * Sources: "ELF Handling For Thread-Local Storage" (variants I and II, sections 3.3 and 3.4);
@@ -24,7 +24,7 @@
 
 #include "labelscope/outcome.h"
 
-#ifndef __VMLINUX_H__ /* of bpftool, which has the kernel's types already */
+#ifndef __VMLINUX_H__ /* bpftool's header, which has the kernel's types already */
 #include <linux/types.h>
 #endif
 
@@ -36,7 +36,7 @@ enum ls_recipe_kind {
   LS_IN_REGISTER = 4
 };
 
-/* What the variable holds: which label source its bytes belong to (label_blocks.h has the rest). */
+/* The label source to which the bytes of the variable belong (label_blocks.h has the rest). */
 enum ls_source {
   LS_SOURCE_CUSTOM_LABELS = 0,  /* pointer to a label set: Custom Labels ABI v1 */
   LS_SOURCE_THREAD_CONTEXT = 1, /* 64 bytes: context_tls_v1 (customlabels/thread_context.h) */
@@ -44,7 +44,7 @@ enum ls_source {
   LS_SOURCE_GO = 3,             /* pointer to the goroutine that runs: labels of runtime/pprof */
   LS_SOURCE_NODE = 4,           /* 32 bytes: OpenTelemetry's otel_thread_ctx_nodejs_v1 */
   LS_SOURCE_ELASTIC = 5,        /* pointer to 37 bytes: Elastic APM's correlation */
-  LS_SOURCE_VARIABLE = 6,       /* what the user says: parameters are a struct ls_variable */
+  LS_SOURCE_VARIABLE = 6,       /* as the user has named it: parameters are a struct ls_variable */
   LS_SOURCE_COUNT = 7
 };
 /* A bit for each source whose walk sends keys and values; the others send raw blocks. */
@@ -59,12 +59,12 @@ struct ls_tls_recipe {
   __s16 length_offset; /* bytes from dtv[0] to the word that holds the largest valid module ID */
   __u16 entry_size;    /* bytes of one DTV entry */
   __u16 source;        /* enum ls_source */
-  __u64 parameters[4]; /* what the source's walk needs to know beside; 0 where it needs nothing */
+  __u64 parameters[4]; /* what else the source's walk needs; 0 if it needs nothing */
 };
 
-/* All recipes of a process, in the order of its publishers: the value of a BPF map. */
+/* All recipes of a process, in the order of its publishers. This is the value of a BPF map. */
 struct ls_recipes {
-  __u32 count; /* how many of `recipe` are used; 0: the process has no publisher */
+  __u32 count; /* how many of `recipe` are used; 0 if the process has no publisher */
   __u32 reserved;
   struct ls_tls_recipe recipe[LS_MAX_PUBLISHERS];
 };

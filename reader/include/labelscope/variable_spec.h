@@ -1,4 +1,5 @@
-// A thread-local variable that the user names as a label, for programs that know no label ABI:
+// This is a thread-local variable that the user names as a label, for programs that have no label
+// ABI:
 //
 //   [MODULE:]SYMBOL[+N][->[+]N...]:TYPE[=KEY]
 //
@@ -22,17 +23,17 @@ struct VariableSpec {
   std::string module;  // the file's name, with or without its version, or its path; empty: any file
   std::string symbol;  // as the symbol table has it, or as C++ writes it
   ls_variable walk{};  // `index` is the planner's
-  std::string key;     // of the label
-  std::string text;    // without module and key: "current->+16:cstr"
+  std::string key;     // the label's key
+  std::string text;    // the spec without module and key: "current->+16:cstr"
 };
 
-// kMalformed: what is wrong, and what there is.
+// Parses a spec. The context of kMalformed is what is wrong, and what there is.
 Result<VariableSpec> parse_variable_spec(std::string_view text);
 
-// The types, for a help text: "u8, u16, ..."
+// Returns the types for a help text: "u8, u16, ..."
 std::string variable_types();
 
-// Where a label's key is looked up by ls_variable::index.
+// Labels' keys by ls_variable::index.
 using VariableKeys = std::vector<std::string>;
 
 }  // namespace labelscope

@@ -1,4 +1,4 @@
-// ElfImage: where the answers in an ELF file come from.
+// ElfImage finds its answers in these parts of an ELF file:
 //
 //   ELF header -> program headers -> PT_DYNAMIC -> DT_GNU_HASH, DT_SYMTAB, DT_RELA, ...
 //       |               |                          as a loader finds them (dynamic_tables.h)
@@ -32,15 +32,15 @@ constexpr std::uint64_t kAddressEnd = 1ULL << 57;
 constexpr std::uint64_t kMaxTlsAlignment = 1ULL << 30;
 constexpr std::uint64_t kMaxTlsBytes = 1ULL << 40;
 constexpr std::uint64_t kMaxNoteBytes = 1ULL << 20;
-// A linked file has some dozens, with names of some hundred bytes.
+// A linked file has a few dozen sections, with names of a few hundred bytes together.
 constexpr std::size_t kMaxNamedSections = 4096;
 constexpr std::size_t kMaxSectionNames = 1 << 18;
 // The largest browsers have 20 MiB of relocations.
 constexpr std::uint64_t kMaxRelocationBytes = 256ULL << 20;
-// Symbols that are looked at for functions, and how many are read at once.
+// At most so many symbols are looked at for functions, and so many are read at once.
 constexpr std::uint64_t kMaxExportedFunctions = 65536;
 constexpr std::uint64_t kSymbolsAtOnce = 1024;
-// In an honest file: one for each thread-local variable at most.
+// An honest file has at most one for each thread-local variable.
 constexpr std::size_t kMaxTlsRelocations = 65536;
 // Relocations are read in pieces.
 constexpr std::size_t kRelocationsAtOnce = 2048;
@@ -165,14 +165,14 @@ Status ElfImage::for_relocations(std::uint64_t table, std::uint64_t size, Use us
 // exports that (a copy relocation). The loader copies the library's value there, and from then on
 // the library uses the copy, too.
 Result<bool> ElfImage::is_copy(const ElfSymbol& symbol) const {
-  // The loader copies only into writable memory. Most symbols that we ask for are constant, so this
-  // is the quick answer.
+  // The loader copies only into writable memory. Most symbols that are asked for are constant, so
+  // this is the quick answer.
   if (!symbol.defined || symbol.type == STT_TLS || !in_writable_segment(file_, symbol.value)) {
     return false;
   }
   const std::uint64_t copy = machine_ == Machine::kX86_64 ? R_X86_64_COPY : R_AARCH64_COPY;
   bool found = false;
-  // Compares the address and not the name: then it does not matter in which table the symbol is.
+  // The address is compared and not the name, so it does not matter in which table the symbol is.
   const Status status =
       for_relocations(tables_.rela, tables_.rela_size, [&](std::span<const Elf64_Rela> piece) {
         found |= std::ranges::any_of(piece, [&](const Elf64_Rela& rela) {

@@ -20,7 +20,7 @@ struct ElfCloser {
 };
 using ElfHandle = std::unique_ptr<Elf, ElfCloser>;
 
-// Larger tables of dynamic symbols are not looked through: the largest libraries have some MiB.
+// Larger tables of dynamic symbols are not searched: the largest libraries have a few MiB.
 constexpr std::uint64_t kMaxSymbolBytes = 64ULL << 20;
 
 ElfHandle open_elf(const UniqueFd& file) {
@@ -76,7 +76,7 @@ std::optional<std::string> foreign_platform(const UniqueFd& file) {
   }
   if (header.e_ident[EI_DATA] != ELFDATA2LSB) return "big-endian " + name;
   if (header.e_machine != EM_X86_64 && header.e_machine != EM_AARCH64) return name;
-  // Linux uses its own number where a file needs extensions, and that of System V elsewhere.
+  // Linux uses its own number if a file needs extensions, and that of System V otherwise.
   const unsigned system = header.e_ident[EI_OSABI];
   if (system == ELFOSABI_NONE || system == ELFOSABI_GNU) return std::nullopt;
   if (system == ELFOSABI_FREEBSD) return name + " with FreeBSD";
@@ -95,7 +95,7 @@ bool defines_any(const UniqueFd& file, std::span<const std::string_view> symbols
   return false;
 }
 
-// Sections that are read at run time occupy nothing in it.
+// In such a file, sections that are needed at run time occupy no bytes.
 bool has_only_debug_information(const UniqueFd& file) {
   const auto header = read_value<Elf64_Ehdr>(file, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return false;

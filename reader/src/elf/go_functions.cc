@@ -13,12 +13,12 @@ namespace {
 
 // kubernetes' largest program has 30 MiB.
 constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20;
-// Shown names are cut here, as those of symbol tables.
+// Names that are shown are cut to this length, as those of symbol tables.
 constexpr std::size_t kMaxName = 65536;
-// No frame is as large: Go's linker refuses them.
+// No frame is so large: Go's linker refuses such frames.
 constexpr std::int32_t kMostDepth = 1 << 30;
 // A function changes its depth a few times. A table of a hostile file may be of any length, and
-// shared by all functions; what lies behind so many changes is claimed by nobody.
+// shared by all functions; depths behind so many changes are not used.
 constexpr std::size_t kMostDepths = 1 << 12;
 
 constexpr std::uint32_t kGo1_2 = 0xfffffffb;
@@ -41,17 +41,18 @@ struct Header {
   std::uint64_t functions_at;
 };
 
-// An entry of the list of functions.
+// An entry in the list of functions.
 struct Entry {
-  std::uint32_t start;  // from the first code on
+  std::uint32_t start;  // relative to the first code
   std::uint32_t details;
 };
 
-// In what an entry leads to.
+// These are offsets in the description of a function, to which its entry leads.
 constexpr std::uint64_t kNameAt = 4;
 constexpr std::uint64_t kDepthsAt = 16;
 constexpr std::size_t kFlagsAt1_18 = 37;
-constexpr std::size_t kFlagsAt1_20 = 41;  // behind one more word, the first line
+// behind one more word, the line where the function starts
+constexpr std::size_t kFlagsAt1_20 = 41;
 
 bool is_header(const Header& header) {
   return header.zero == 0 && (header.quantum == 1 || header.quantum == 4) &&
@@ -99,12 +100,12 @@ Found find_table(const ElfImage& file, const std::function<bool()>& is_late) {
   for (const char* name : {".gopclntab", ".data.rel.ro.gopclntab"}) {
     if (auto address = file.section_address(name)) return address;
   }
-  // GNU ld makes it a part of .data.rel.ro, and there may be no section headers.
+  // GNU ld makes the table a part of .data.rel.ro, and there may be no section headers.
   const bool is_go = file.section_address(".go.buildinfo").has_value() || file.has_note("Go");
   return is_go ? search_header(file, is_late) : Found(std::optional<std::uint64_t>());
 }
 
-// An unsigned number in groups of seven bits, at most 32 of them.
+// Takes an unsigned number of at most 32 bits, in groups of seven bits.
 std::optional<std::uint32_t> take_number(std::span<const std::byte>& bytes) {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 35 && !bytes.empty(); shift += 7) {
@@ -157,13 +158,13 @@ Status GoFunctions::parse(const ElfImage& file, std::uint64_t address) {
   if (names_ >= size || pc_tables_ >= size || functions_ >= size) {
     return malformed("has parts outside of it");
   }
-  // One more start is where the last one ends.
+  // One more start follows the last function, and is its end.
   if (header.functions == 0 || header.functions >= (size - functions_) / sizeof(Entry)) {
     return malformed("has an impossible number of functions");
   }
   count_ = static_cast<std::size_t>(header.functions);
   const auto text = file.pointer_at(address + offsetof(Header, text));
-  // Go 1.26 leaves it to the runtime.
+  // Go 1.26 leaves the start of the text to the runtime.
   if (!text || *text == 0) {
     return Error{ErrorCode::kUnsupported, "its table of Go functions does not tell where they are"};
   }
@@ -215,7 +216,8 @@ std::optional<GoFunction> GoFunctions::at(std::size_t index) const {
       functions_ + *word(functions_ + index * sizeof(Entry) + offsetof(Entry, details));
   const auto name = word(details + kNameAt);
   const auto depths = word(details + kDepthsAt);
-  // The flags are one byte; all that is read is there, because one byte behind them is.
+  // The flags are one byte, at the end of all that is read: so if that byte is in the table,
+  // everything is.
   if (!name || !depths || details + flags_ >= table_.size()) return std::nullopt;
   const auto flags = static_cast<std::uint8_t>(table_[details + flags_]);
   function.name = text(names_ + *name);
@@ -243,7 +245,7 @@ std::optional<GoFunction> GoFunctions::find(std::uint64_t address) const {
 
 std::vector<GoDepth> GoFunctions::depths_of(const GoFunction& function) const {
   std::vector<GoDepth> depths;
-  // The first byte of all is no table, so that 0 means none.
+  // No table begins at the very first byte, so 0 means that there is none.
   const std::uint64_t offset = pc_tables_ + function.depths;
   if (function.depths == 0 || offset >= table_.size()) return depths;
   std::span<const std::byte> bytes = std::span(table_).subspan(offset);

@@ -1,5 +1,6 @@
-// The functions of a Go program: the table that its runtime itself unwinds and names by. It is in
-// every Go file, stripped or not: `.gopclntab`, here called the table.
+// GoFunctions are the functions of a Go program, from the table by which its runtime itself unwinds
+// and names functions. It is in every Go file, stripped or not: `.gopclntab`, here called the
+// table.
 //
 //   header       magic, number of functions, where the code starts, offsets of what follows
 //   names        strings, each with a zero at its end
@@ -10,9 +11,9 @@
 // A depth is how far the stack pointer is below what it was when the function began. Depths are
 // stored as differences: pairs of "so much deeper" and "for so many bytes", which end with a zero.
 //
-// Go 1.18 to 1.25 are read. The formats before have pointers instead of offsets, and later ones leave the
-// start of the text to the runtime.
-// Sources: runtime/symtab.go, runtime/runtime2.go, debug/gosym/pclntab.go of Go.
+// Go 1.18 to 1.25 are read. The formats before have pointers instead of offsets, and later ones
+// leave the start of the text to the runtime. Sources: runtime/symtab.go, runtime/runtime2.go,
+// debug/gosym/pclntab.go of Go.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +30,13 @@ namespace labelscope {
 
 struct GoFunction {
   std::uint64_t start = 0;  // link-time address
-  std::uint64_t end = 0;    // where the next one starts: with the padding between them
+  std::uint64_t end = 0;    // where the next function starts, so with the padding between them
   std::string_view name;    // in the memory of the table; empty if it is damaged
   std::uint32_t depths = 0;
-  bool is_first = false;        // of a thread or program (or the kernel calls it): TOPFRAME
-  bool sets_stack = false;      // it writes the stack pointer, as who changes stacks does: SPWRITE
+  // TOPFRAME: it is the first function of a thread or program (or the kernel calls it)
+  bool is_first = false;
+  // SPWRITE: it writes the stack pointer, as code that changes stacks does
+  bool sets_stack = false;
   bool is_handwritten = false;  // ASM
 };
 
@@ -52,14 +55,15 @@ class GoFunctions {
   static Result<GoFunctions> read(const ElfImage& file, const std::function<bool()>& is_late = {});
 
   std::size_t count() const { return count_; }
-  // All code that the table describes.
+  // Return the range of all code that the table describes.
   std::uint64_t start() const { return start_; }
   std::uint64_t end() const { return end_; }
-  // nullopt: the table has no such function, or what it has cannot be.
+  // Returns nullopt if the table has no such function, or an impossible one.
   std::optional<GoFunction> at(std::size_t index) const;
-  // The function that covers this address.
+  // Returns the function that covers this address.
   std::optional<GoFunction> find(std::uint64_t address) const;
-  // In order, without holes, from the function's start on. It ends early where the table is damaged.
+  // Returns the depths in order, without holes, from the function's start on. The list ends early
+  // if the table is damaged.
   std::vector<GoDepth> depths_of(const GoFunction& function) const;
 
  private:
@@ -74,7 +78,7 @@ class GoFunctions {
   std::uint64_t pc_tables_ = 0;
   std::uint64_t functions_ = 0;
   std::uint64_t quantum_ = 1;  // the size of the smallest instruction
-  std::size_t flags_ = 0;      // in the entry of a function
+  std::size_t flags_ = 0;      // offset of the flags in the description of a function
   std::size_t count_ = 0;
   std::uint64_t text_ = 0;
   std::uint64_t start_ = 0;

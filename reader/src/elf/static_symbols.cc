@@ -8,13 +8,13 @@
 namespace labelscope {
 namespace {
 
-// No linked file comes near; object files may have more, and nobody loads those.
+// No linked file has nearly so many; object files may have more, but are never loaded.
 constexpr std::uint64_t kMaxSections = 65536;
-// The largest browsers have some hundred MiB.
+// The largest browsers have a few hundred MiB.
 constexpr std::uint64_t kMaxTableBytes = 1ULL << 30;
-// Of one name: each object file that was linked may have a local symbol of it.
+// The limit for one name: each object file that was linked may have a local symbol of it.
 constexpr std::size_t kMaxPlaces = 65536;
-// Of thread-local variables. A large program has some hundred.
+// The limit for thread-local variables. A large program has a few hundred.
 constexpr std::size_t kMaxListed = 4096;
 constexpr std::size_t kMaxListedName = 512;
 // The largest browsers have some hundred thousand.
@@ -25,14 +25,14 @@ constexpr std::size_t kStringBytesAtOnce = 256 << 10;
 
 Error malformed(const char* what) { return Error{ErrorCode::kMalformed, what}; }
 
-// The product is small: the index is that of a section that was counted.
+// The product cannot overflow: the index is that of a section that was counted.
 Result<Elf64_Shdr> read_section(const LoadedFile& file, const Elf64_Ehdr& header,
                                 std::uint64_t index) {
   return read_value<Elf64_Shdr>(file.fd, header.e_shoff + index * sizeof(Elf64_Shdr));
 }
 
-// Where the name and a zero byte stand among the strings, ascending. The tail of a longer name may
-// be such a place, because linkers share tails.
+// Finds where the name and a zero byte are among the strings, in ascending order. The tail of a
+// longer name may be such a place, because linkers share tails.
 Result<std::vector<std::uint64_t>> find_places(const LoadedFile& file, const StaticSymbols& table,
                                                std::string_view name) {
   std::string wanted(name);
@@ -85,7 +85,7 @@ Result<std::optional<StaticSymbols>> StaticSymbols::find(const LoadedFile& file,
   }
   std::uint64_t count = header.e_shnum;
   if (count == 0) {
-    // From 65,280 sections on, the first one has their number.
+    // With 65,280 sections or more, the first one has their number.
     auto first = read_section(file, header, 0);
     if (!first) return none;
     count = first->sh_size;
@@ -185,7 +185,8 @@ Result<std::optional<ElfSymbol>> StaticSymbols::look_up(const LoadedFile& file,
                                                         std::string_view name) const {
   std::optional<ElfSymbol> best;
   Status status = for_each(file, name, [&](const ElfSymbol& found) {
-    // A hidden variable is local in a linked file; a global one of that name is the one meant.
+    // A hidden variable is local in a linked file; if there is a global one of that name, that one
+    // is meant.
     const bool global = found.binding != STB_LOCAL;
     if (global || !best) best = found;
     return global;

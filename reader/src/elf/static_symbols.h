@@ -1,5 +1,5 @@
-// .symtab, the symbols that are not loaded: found by section headers, which may be missing, damaged
-// or lies.
+// These are the symbols of .symtab, which are not loaded. They are found by section headers, which
+// may be missing, damaged or wrong.
 //
 // Symbols are looked up by reading the strings once, for the places where the name stands, and then
 // the symbols once, for one that points there: two pieces of fixed size are in memory, however
@@ -18,27 +18,27 @@
 
 namespace labelscope {
 
-// Offsets in the file. Of several such tables, which no linker writes, the first.
+// Offsets in the file. If there are several such tables, which no linker writes, this is the first.
 struct StaticSymbols {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::uint64_t strings = 0;
   std::uint64_t strings_size = 0;
 
-  // nullopt: the file has none, or no section headers that can be read. kLimit: it claims more
-  // sections than any linked file has; kMalformed: a table without strings.
-  // `type`: SHT_DYNSYM for the section of the dynamic symbols, which are loaded.
+  // Returns nullopt if the file has none, or no section headers that can be read. Fails with kLimit
+  // if it claims more sections than any linked file has, and with kMalformed if a table has no
+  // strings. `type` is SHT_DYNSYM for the section of the dynamic symbols, which are loaded.
   static Result<std::optional<StaticSymbols>> find(const LoadedFile& file, const Elf64_Ehdr& header,
                                                    std::uint32_t type = SHT_SYMTAB);
-  // A defined symbol, a global one rather than a local one. kMalformed: a table lies outside of the
-  // file; kLimit: it is impossibly large.
+  // Finds a defined symbol, a global one rather than a local one. Fails with kMalformed if a table
+  // lies outside of the file, and with kLimit if it is impossibly large.
   Result<std::optional<ElfSymbol>> look_up(const LoadedFile& file, std::string_view name) const;
-  // Defined thread-local symbols of that name: the global one alone where there is one, else all
-  // local ones (static variables of several source files) that stand at different places. Errors as
-  // above.
+  // Finds the defined thread-local symbols of that name: only the global one if there is one, else
+  // all local ones (static variables of several source files) at different places. The errors are
+  // the same.
   Result<std::vector<ElfSymbol>> look_up_thread_locals(const LoadedFile& file,
                                                        std::string_view name) const;
-  // Adds the names of defined thread-local symbols, as far as they can be read: some thousand, and
+  // Adds the names of defined thread-local symbols, as far as they can be read: a few thousand, and
   // none that is very long.
   void list_thread_locals(const LoadedFile& file, std::vector<std::string>& names) const;
   // Link-time addresses of the functions that are defined, as far as they can be read.

@@ -1,4 +1,4 @@
-// How rules are found. sources/sources.cc makes one list of all sources' rules.
+// This file finds rules. sources/sources.cc makes one list of all sources' rules.
 #include "findings/check_rule.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ const Rule& rule_of(RuleId id) { return *std::ranges::lower_bound(all_rules(), i
 
 namespace {
 
-// Of "LS031", "ls31" and "31": 31. Nothing of a name.
+// Returns 31 for "LS031", "ls31" and "31", and nothing for a name.
 std::optional<unsigned> rule_number(std::string_view code) {
   if (code.starts_with("LS") || code.starts_with("ls")) code.remove_prefix(2);
   unsigned number = 0;

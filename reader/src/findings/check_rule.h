@@ -1,6 +1,7 @@
-// The rules of `labelscope check`: one for each sentence of a label source's description that a
-// writer can break, with a number and a name that never change their meaning and are never used
-// again. Each source owns a table of them (sources/label_source.h). Constants only: thread-safe.
+// These are the rules of `labelscope check`: one for each sentence of a label source's description
+// that a writer can break, with a number and a name that never change their meaning and are never
+// used again. Each source owns a table of them (sources/label_source.h). All are constants, so they
+// are thread-safe.
 #pragma once
 
 #include <span>
@@ -32,31 +33,32 @@ struct RuleHead {
   const char* name;     // "platform": lower case, hyphens
   const char* section;  // heading of the source's description
   Severity severity{};
-  CheckDepth depth{};  // the least deep one that sees a violation
+  CheckDepth depth{};  // the least deep check that sees a violation
   RuleSubject about{};
 };
 
 struct RuleText {
-  const char* title;        // one line, what is wanted
-  const char* requirement;  // what the source asks for
+  const char* title;        // one line: what the rule wants
+  const char* requirement;  // what the source requires
   const char* reason;       // what a reader sees otherwise
-  // How to comply: a sentence or a few lines each. Null: the same for every tool.
+  // How to comply: a sentence or a few lines each. It is null if the fix is the same for every
+  // tool.
   const char* fix;
   const char* fix_gcc = nullptr;
-  const char* fix_clang = nullptr;  // with the versions that cannot
+  const char* fix_clang = nullptr;  // with the versions that cannot do it
   const char* fix_rust = nullptr;
   const char* fix_cmake = nullptr;
 };
 
 struct Rule : RuleHead, RuleText {};
 
-// All, by code.
+// Returns all rules, by code.
 std::span<const Rule> all_rules();
-const Rule& rule_of(RuleId id);  // kNone has none
-// By code, also without LS and zeros, or by name ("LS003", "3", "library-file-name"); null if there
-// is none.
+const Rule& rule_of(RuleId id);  // kNone has no rule
+// Finds a rule by code, also without LS and zeros, or by name ("LS003", "3", "library-file-name").
+// Returns null if there is none.
 const Rule* find_rule(std::string_view code_or_name);
-// Those of a source about its threads whose violations a check of this depth sees.
+// Returns a source's rules about threads whose violations a check of this depth sees.
 std::vector<RuleId> rules_of_threads(unsigned source, CheckDepth depth);
 
 }  // namespace labelscope

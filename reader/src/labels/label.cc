@@ -1,4 +1,4 @@
-// Names of outcomes, and how labels of several publishers become one set.
+// This file names outcomes, and merges labels of several publishers into one set.
 #include "labelscope/label.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ struct OutcomeWords {
   std::string_view text;
 };
 
-// By number.
+// The index is the outcome's number.
 constexpr OutcomeWords kOutcomes[] = {
     {"labelled", "labels were read"},
     {"unlabelled", "the thread has no labels"},

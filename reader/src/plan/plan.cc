@@ -9,7 +9,7 @@
 namespace labelscope {
 namespace {
 
-// So many refusals are told in words. A process may have any number of them.
+// At most so many refusals are reported in words. A process may have any number of them.
 constexpr std::size_t kMostTold = 5;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// LiveProcess: /proc/PID and process_vm_readv.
+// LiveProcess uses /proc/PID and process_vm_readv.
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ Status read_memory(Tid tid, Address address, std::span<std::byte> out) {
   std::size_t done = 0;
   while (done < out.size()) {
     iovec local{out.data() + done, out.size() - done};
-    // The address is the other process's: it is never dereferenced here.
+    // The address is one of the other process: it is never dereferenced here.
     iovec remote{reinterpret_cast<void*>(address + done), out.size() - done};  // NOLINT
     ssize_t got = process_vm_readv(raw(tid), &local, 1, &remote, 1, 0);
     if (got < 0) return system_error(errno, "memory of process " + std::to_string(raw(tid)));
@@ -50,8 +50,8 @@ Error gone(Pid pid) {
   return Error{ErrorCode::kVanished, "no process " + std::to_string(raw(pid))};
 }
 
-// Of a process without a thread that runs. Its number is taken until its parent has asked for its
-// exit status.
+// Returns the error for a process without a thread that runs. Its number is in use until its parent
+// has asked for its exit status.
 Error ended(Pid pid, std::string_view status) {
   std::string text = "process " + std::to_string(raw(pid)) + " has ended";
   std::int32_t parent = 0;
@@ -79,8 +79,8 @@ Result<std::vector<Tid>> list_threads(Pid pid) {
   return tids;
 }
 
-// PF_EXITING of the kernel's include/linux/sched.h. A thread that ends first gives up its memory
-// and files; its state changes later.
+// This is PF_EXITING of the kernel's include/linux/sched.h. A thread that ends first gives up its
+// memory and files; its state changes later.
 constexpr std::uint64_t kIsEnding = 0x4;
 
 std::optional<Tid> find_running_thread(Pid pid) {
@@ -153,12 +153,12 @@ bool LiveProcess::find_other_door() const {
   return true;
 }
 
-// /proc has a folder for every thread, too, which it does not list. It shows the same memory.
+// /proc also has a folder for every thread, which it does not list. It shows the same memory.
 std::string LiveProcess::proc_path(const char* name) const {
   return labelscope::proc_path(door_, name);
 }
 
-// The files of a thread that has ended are empty.
+// The files of a thread that has ended are empty, so another thread is used then.
 Result<std::string> LiveProcess::read_proc(const char* name) const {
   auto text = read_proc_file(proc_path(name));
   if (text && !text->empty()) return text;
@@ -184,7 +184,8 @@ Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
   Tid door{raw(pid)};
   const std::string_view state = status_field(*status, "State");
   if (!state.empty() && has_ended(state.front())) {
-    // /proc/PID shows memory and files of the first thread, and that has ended. Use another thread.
+    // /proc/PID shows memory and files of the first thread, which has ended, so this uses another
+    // thread.
     auto other = find_running_thread(pid);
     if (!other) return ended(pid, *status);
     door = *other;
@@ -197,7 +198,7 @@ Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
     }
   }
   std::unique_ptr<LiveProcess> process(new LiveProcess(pid, door));
-  // Its number in each pid namespace from ours to its own.
+  // The numbers are those in each pid namespace from labelscope's to its own.
   const std::string_view numbers = status_field(*status, "NSpid");
   process->counts_as_we_do_ = numbers.find_first_of(" \t") == std::string_view::npos;
   return process;
@@ -240,8 +241,8 @@ Result<UniqueFd> LiveProcess::open_file(const Mapping& mapping) const {
   const UniqueFd mapped(::open(proc_path(range.data()).c_str(), O_PATH | O_CLOEXEC));
   if (mapped.valid()) return named(open_regular_file(mapped), mapping.path);
   const int first_errno = errno;
-  // Without CAP_CHECKPOINT_RESTORE, map_files is closed to us. So open the name in the target's own
-  // root, and accept it if it is still the same file.
+  // Without CAP_CHECKPOINT_RESTORE, map_files may not be used. So this opens the name in the
+  // target's own root, and accepts it if it is still the same file.
   auto fd = open_regular_file_below(proc_path("root"), mapping.path);
   if (!fd && fd.error().code == ErrorCode::kUnsupported) return named(std::move(fd), mapping.path);
   if (!fd) return system_error(first_errno, proc_path(range.data()) + " (" + mapping.path + ")");

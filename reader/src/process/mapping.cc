@@ -1,5 +1,5 @@
-// This parses /proc/PID/maps. A line is "start-end perms offset major:minor inode path", see
-// proc(5).
+// This parses /proc/PID/maps, whose lines (proc(5)) are
+// "start-end perms offset major:minor inode   path".
 #include "labelscope/mapping.h"
 
 #include <algorithm>

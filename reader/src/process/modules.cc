@@ -5,7 +5,7 @@
 //   in the file    [ headers, constants ][  code  ][  data  ]
 //   in memory      [        r--         ][  r-x   ]    [  rw-   ]      each at bias + p_vaddr
 //
-// A file that lies in memory like this is a module. Any other is none.
+// A file that is in memory like this is a module. Any other is not.
 #include "process/modules.h"
 
 #include <algorithm>
@@ -38,12 +38,12 @@ FileMappings::const_iterator first_past(const FileMappings& mapped, Address addr
 
 enum class Placement {
   kNone,
-  kLoading,  // its code is in place, but the first segment's mapping still covers other segments
+  kLoading,  // the code is in place, but the first segment's mapping still covers other segments
   kLoaded,
 };
 
-// Whether a file lies in memory as a loader maps it, with this load bias: no mapping of it stands
-// where its segments want other bytes, and some of its code is there. (A program may have moved the
+// Returns whether a file is in memory as a loader maps it, with this load bias: no mapping of it is
+// where its segments need other bytes, and some of its code is there. (A program may have moved the
 // rest of its code to huge pages.)
 Placement placement(const std::vector<LoadSegment>& loads, const FileMappings& mapped,
                     Address bias) {
@@ -60,8 +60,8 @@ Placement placement(const std::vector<LoadSegment>& loads, const FileMappings& m
           return by_loader ? Placement::kLoading : Placement::kNone;
         }
         if (executable && code == nullptr && mapping.executable) code = &mapping;
-        // A single mapping of the whole file. In a file whose segments have the same distances in
-        // memory, this would look right; but a loader would map the data writable.
+        // This is a single mapping of the whole file. In a file whose segments have the same
+        // distances in memory, it would look right; but a loader would map the data writable.
         if (!executable && load.writable && &mapping == code) return Placement::kNone;
       }
     }

@@ -1,4 +1,4 @@
-// From mappings to modules: which ELF files a process runs, and with which load bias.
+// This goes from mappings to modules: which ELF files a process runs, and with which load bias.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@ namespace labelscope {
 struct Module {
   std::string path;
   FileId file;
-  std::shared_ptr<ElfImage> image;  // shared by the copies of one file; null if nobody keeps it
+  std::shared_ptr<ElfImage> image;  // shared by the copies of one file; null if it was not kept
   Address load_bias = 0;            // runtime address minus link-time address
   Address start = 0;
-  Address end = 0;  // past the last mapping of this copy
+  Address end = 0;  // end of the last mapping of this copy
 
   bool contains(Address address) const { return address >= start && address < end; }
 };
 
-// A file that is mapped executable, but that we could not use.
+// A file that is mapped executable, but that could not be used.
 struct ModuleProblem {
   std::string path;
   Error error;
@@ -34,7 +34,7 @@ struct ModuleProblem {
 struct ModuleList {
   std::vector<Module> modules;  // by address
   std::vector<ModuleProblem> problems;
-  bool loading = false;  // the loader has not mapped all of some module yet
+  bool loading = false;  // true if the loader has not mapped all of some module yet
 };
 
 // Opens every executable mapped file for which `wanted` says so (once for each file, of its first
@@ -45,7 +45,7 @@ ModuleList list_modules(
     const std::function<bool(const Mapping&)>& wanted,
     const std::function<bool(const Module&)>& keep = [](const Module&) { return true; });
 
-// `program_headers`: Target::program_headers_address(), which the kernel told the process.
+// `program_headers` is Target::program_headers_address(), which the kernel passed to the process.
 bool is_main_executable(const Module& module, std::optional<Address> program_headers);
 
 }  // namespace labelscope

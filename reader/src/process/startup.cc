@@ -1,4 +1,4 @@
-// Which files were there from the start, and which came later by dlopen()?
+// This finds out which files were there from the start, and which came later by dlopen().
 //
 // The loader's list has no mark for that. But it only grows at its end, and the loader begins it
 // with all that the program starts with: the main executable, the preloaded files, what these need
@@ -40,7 +40,7 @@ constexpr std::size_t kMaxName = 4096;
 struct LoaderNames {
   std::string own;                  // DT_SONAME; empty if it has none
   std::vector<std::string> needed;  // DT_NEEDED
-  std::vector<std::string> wished;  // DT_FILTER, DT_AUXILIARY: the loader goes on without them
+  std::vector<std::string> wished;  // DT_FILTER, DT_AUXILIARY: the loader does not require these
 };
 
 std::optional<std::string> read_name(const ElfImage& image, std::uint64_t address) {
@@ -56,7 +56,7 @@ std::optional<std::string> read_name(const ElfImage& image, std::uint64_t addres
   return std::nullopt;
 }
 
-// nullopt: the file contradicts itself.
+// Returns nullopt if the file contradicts itself.
 std::optional<LoaderNames> read_names(const ElfImage& image) {
   LoaderNames names;
   if (!image.dynamic_address()) return names;
@@ -87,11 +87,11 @@ std::optional<LoaderNames> read_names(const ElfImage& image) {
 
 // One entry of the loader's list.
 struct Entry {
-  const Module* module = nullptr;  // null: no file (the kernel's own object)
-  std::string path;                // as the loader names it
+  const Module* module = nullptr;  // null if it has no file (the kernel's own object)
+  std::string path;                // the loader's name for it
   LoaderNames names;
   bool at_start = false;
-  bool asked = false;  // the files that it needs are marked
+  bool asked = false;  // true if the files that it needs are marked
 
   bool called(const std::string& name) const {
     if (name == names.own || name == path) return true;
@@ -104,7 +104,7 @@ class StartupSearch {
  public:
   explicit StartupSearch(std::vector<Entry> entries) : entries_(std::move(entries)) {}
 
-  // False: a needed file is not in the list, so the border cannot be told.
+  // Returns false if a needed file is not in the list, so that the border is not known.
   bool mark() {
     entries_.front().at_start = true;
     for (bool again = true; again;) {
@@ -148,7 +148,7 @@ const Module* find_main_executable(const ModuleList& list, const Target& target)
   return main == list.modules.end() ? nullptr : &*main;
 }
 
-// Empty: there is no list, or we cannot rely on it.
+// Returns nothing if there is no list, or if it is not reliable.
 std::vector<Entry> list_entries(const ModuleList& list, const Target& target) {
   const Module* main = find_main_executable(list, target);
   if (main == nullptr || !main->image->dynamic_address()) return {};

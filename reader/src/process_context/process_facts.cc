@@ -37,7 +37,7 @@ constexpr std::string_view kNames[] = {"[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]
 constexpr std::array<char, 8> kSignature{'O', 'T', 'E', 'L', '_', 'C', 'T', 'X'};
 constexpr std::array<char, 8> kNoSignature{};
 constexpr std::uint32_t kVersion = 2;
-// The largest that a known writer makes.
+// This is the largest payload that a known writer makes.
 constexpr std::uint32_t kLargestPayload = 1 << 20;
 constexpr int kTries = 5;
 // A writer that was interrupted between its stores needs a processor to go on.
@@ -84,7 +84,7 @@ void adopt(ContextMessage said, ProcessFacts& facts) {
   facts.numbers = std::move(said.numbers);
   facts.schema = said.schema.value_or(std::string());
   if (!said.key_map) return;
-  // What the numbers of a kind of records that nobody here knows mean, nobody here knows.
+  // The numbers of an unknown kind of records have an unknown meaning.
   if (said.schema && std::ranges::find(kSchemas, *said.schema) == std::end(kSchemas)) {
     find(facts, FindingCode::kUnknownSchema, otel::kContextSchema,
          "says that its records are of the schema '" + *said.schema +
@@ -94,7 +94,7 @@ void adopt(ContextMessage said, ProcessFacts& facts) {
   facts.keys = *std::move(said.key_map);
 }
 
-// One try. False: it was being replaced.
+// Tries once. Returns false if the context was being replaced.
 bool read_once(const MemorySource& memory, const Header& header, ProcessFacts& facts) {
   facts.published_ns = header.published_ns;
   if (header.published_ns == 0) return false;
@@ -119,13 +119,13 @@ bool read_once(const MemorySource& memory, const Header& header, ProcessFacts& f
   return true;
 }
 
-// Null: there is no context. `named`: the mapping says that it is one.
+// Returns null if there is no context. `named` means that the mapping has the name of one.
 std::shared_ptr<const ProcessFacts> read_at(const MemorySource& memory, Address start, bool named) {
   auto facts = std::make_shared<ProcessFacts>();
   facts->header = start;
   for (int i = 0; i < kTries; ++i) {
     const auto header = read_value<Header>(memory, start);
-    // The signature is what a writer stores last, and the mapping has its name before.
+    // A writer stores the signature last, and the mapping has its name before that.
     const bool begun = named && header && header->signature == kNoSignature && i + 1 < kTries;
     if (begun) {
       std::this_thread::sleep_for(kPause);
@@ -194,7 +194,7 @@ std::shared_ptr<const ProcessFacts> read_process_facts(const Target& target,
                                                        bool wanted) {
   auto facts = read_own(target, mappings, wanted);
   if (facts || !wanted) return facts;
-  // A fork has the records of its parent, and not its process context (MADV_DONTFORK).
+  // A forked child has the records of its parent, but not its process context (MADV_DONTFORK).
   auto parent = target.forked_from();
   for (int i = 0; parent && i < kMostParents; ++i, parent = parent->forked_from()) {
     auto of_parent = parent->mappings();

@@ -1,4 +1,4 @@
-// PtraceSampler: decides when to sample, and notices what processes do. (thread_sampler.h takes the
+// PtraceSampler decides when to sample, and notices what processes do. (thread_sampler.h takes the
 // samples.)
 #include "sampling/ptrace_sampler.h"
 
@@ -25,11 +25,11 @@ using std::chrono::nanoseconds;
 using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC on Linux, as Sample::time_ns
 
 constexpr milliseconds kPollInterval{100};
-// How often we look for threads that have stopped too late, to let them go.
+// How often the sampler looks for threads that have stopped too late, to let them go.
 constexpr std::chrono::microseconds kSettleInterval{200};
 constexpr milliseconds kLongestSettling{200};
 
-// Sleeps until then. False: a signal has ended the sleep.
+// Sleeps until that time. Returns false if a signal has ended the sleep.
 bool sleep_until(Clock::time_point time) {
   const auto left = std::chrono::duration_cast<nanoseconds>(time - Clock::now());
   if (left.count() <= 0) return true;
@@ -59,9 +59,9 @@ Status try_to_stop(Pid pid) {
 struct Events {
   std::uint64_t ticks = 0;
   std::uint64_t ticks_skipped = 0;
-  std::uint64_t children_not_followed = 0;   // there are max_processes already
-  std::uint64_t children_refused = 0;        // they may not be looked at
-  std::uint64_t children_without_files = 0;  // too many are open
+  std::uint64_t children_not_followed = 0;   // because there are max_processes already
+  std::uint64_t children_refused = 0;        // because they may not be looked at
+  std::uint64_t children_without_files = 0;  // because too many are open
   std::uint64_t mappings_not_read = 0;
   std::uint64_t threads_untold = 0;  // ThreadList::untold() of processes that have ended
 };
@@ -131,7 +131,7 @@ Status TickingSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recip
     return Error{ErrorCode::kLimit,
                  "more than " + std::to_string(options_.max_processes) + " processes"};
   }
-  // Find out now whether we may stop its threads, and not when sampling has begun.
+  // This finds out now whether its threads may be stopped, and not when sampling has begun.
   if (Status status = try_to_stop(pid); !status) return status;
   const SampledProcess* other = processes_.empty() ? nullptr : processes_.begin()->second.get();
   auto process = SampledProcess::open(pid, options_, nullptr, other);
@@ -163,7 +163,7 @@ void TickingSampler::forget(Pid pid, EventHandler& handler) {
   handler.on_exit(pid);
 }
 
-// A copy, because handlers may add processes while a loop goes through these.
+// This is a copy, because handlers may add processes while a loop goes through these.
 std::vector<Pid> TickingSampler::pids() const {
   std::vector<Pid> pids;
   pids.reserve(processes_.size());
@@ -195,8 +195,8 @@ Status TickingSampler::drain(EventHandler& handler, milliseconds timeout) {
   }
 }
 
-// Half to one and a half periods, at random. Otherwise work with nearly our period would be sampled
-// at the same moments again and again.
+// Returns half to one and a half periods, at random. Otherwise work with nearly the sampler's
+// period would be sampled at the same moments again and again.
 nanoseconds TickingSampler::draw_period() {
   return nanoseconds(std::uniform_int_distribution<nanoseconds::rep>(
       period_.count() / 2, period_.count() + period_.count() / 2)(random_));
@@ -273,7 +273,7 @@ void TickingSampler::poll(EventHandler& handler) {
     poll_mappings(process, handler);
     if (options_.follow_children) poll_children(process, handler, children);
   }
-  // The number of a process that is gone may be another's later.
+  // Another process may get the number of a process that is gone.
   std::erase_if(not_followed_, [&](Pid pid) { return !children.contains(pid); });
 }
 
@@ -317,7 +317,8 @@ void TickingSampler::poll_children(SampledProcess& parent, EventHandler& handler
       }
       problem = std::move(child).error();
     }
-    if (problem.code == ErrorCode::kVanished) continue;  // it has ended; mostly it is a zombie
+    // the process has ended; mostly it is a zombie
+    if (problem.code == ErrorCode::kVanished) continue;
     not_followed_.insert(pid);
     ++(problem.code == ErrorCode::kLimit          ? events_.children_not_followed
        : problem.code == ErrorCode::kTooManyFiles ? events_.children_without_files

@@ -1,4 +1,4 @@
-// The sampler that needs no BPF. At each tick it takes the threads that are due for a sample, one
+// PtraceSampler needs no BPF. At each tick it takes the threads that are due for a sample, one
 // after the other: it stops the thread, reads its labels, unwinds its stack, and lets it go.
 //
 // Everything happens in drain(), on the calling thread (ptrace belongs to a thread). The kernel
@@ -22,21 +22,21 @@ struct PtraceSamplerOptions {
   bool stacks = true;
   bool follow_children = true;
   std::uint32_t max_processes = 4096;
-  // Past this, the unwinding of a stack is cut and the sample flagged LS_STACK_CUT. Counted from
-  // when the thread is known to have stopped.
+  // After this time, the unwinding of a stack is cut and the sample flagged LS_STACK_CUT. The time
+  // is counted from when the thread is known to have stopped.
   std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);
-  // How a file becomes an unwind table, asked by drain() while no thread is held. Empty: libelf and
-  // libdw read the target's files in this process, with its rights.
+  // Makes the unwind table of a file; drain() calls it while no thread is held. If it is empty,
+  // libelf and libdw read the target's files in this process, with its rights.
   BuildUnwindTable build_table{};
 };
 
 class PtraceSampler : public Sampler {
  public:
-  // Stops nothing yet. The first set_process() of a process stops a thread of it, to see whether it
-  // may: kPermission.
+  // This stops nothing yet. The first set_process() of a process stops a thread of it, to find out
+  // whether that is allowed, and fails with kPermission if not.
   static Result<std::unique_ptr<PtraceSampler>> open(const PtraceSamplerOptions& options);
 
-  // Of the stops so far, from before the kernel was asked until the thread was let go.
+  // Returns the longest stop so far, from before the kernel was asked until the thread was let go.
   virtual std::chrono::nanoseconds longest_stop() const = 0;
 };
 

@@ -1,5 +1,5 @@
-// SampledProcess: without BPF, the kernel does not tell of execs and new mappings. So this looks
-// again and again, and compares with the last time.
+// Without BPF, the kernel does not report execs and new mappings. So SampledProcess looks again and
+// again, and compares with the last time.
 #include "sampling/sampled_process.h"
 
 #include <algorithm>
@@ -59,7 +59,8 @@ bool SampledProcess::adopt_program() {
   executable_.clear();
   mappings_hash_ = 0;
   threads_.revive();
-  if (unwinder_) static_cast<void>(unwinder_->refresh(*process_));  // again with the next mapping
+  // tried again with the next mapping
+  if (unwinder_) static_cast<void>(unwinder_->refresh(*process_));
   return true;
 }
 
@@ -91,7 +92,8 @@ bool SampledProcess::poll_mappings(const OnMapping& on_mapping) {
     return true;
   }
   const std::vector<Mapping> before = std::exchange(executable_, std::move(executable));
-  if (unwinder_) static_cast<void>(unwinder_->refresh(*process_));  // stacks are cut, and say so
+  // stacks are cut, and end with that reason
+  if (unwinder_) static_cast<void>(unwinder_->refresh(*process_));
   for (const Mapping& mapping : executable_) {
     auto known = std::ranges::lower_bound(before, mapping.start, {}, &Mapping::start);
     if (known == before.end() || !same_code(*known, mapping)) on_mapping(mapping);

@@ -1,9 +1,9 @@
-// Samples of chosen processes, each with its thread's labels: what every way of sampling offers
-// (BPF: bpf/sampling/sampler.h; stopping threads: ptrace_sampler.h).
+// A Sampler takes samples of chosen processes, each with its thread's labels. Every way of sampling
+// has this interface (BPF: bpf/sampling/sampler.h; stopping threads: ptrace_sampler.h).
 //
 //   sampler->set_process(pid, recipes);        any time, any number of processes
 //   sampler->start();
-//   while (...) sampler->drain(handler, 50ms); the handler sees samples and what processes do
+//   while (...) sampler->drain(handler, 50ms); the handler gets samples and what processes do
 //   sampler->stop(handler);                    the last samples; the counters are final
 //
 // One thread at a time may use a Sampler, the same one throughout.
@@ -42,7 +42,7 @@ struct StackView {
   ls_stack_end end = LS_STACK_NOT_WANTED;  // how the user's part ends
 };
 
-// Valid during the call that it is passed to.
+// A sample is valid during the call that it is passed to.
 struct Sample {
   std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; samples may come out of order
   ls_sample_kind kind = LS_ON_CPU;
@@ -59,8 +59,8 @@ struct Sample {
   StackView stack;
   ls_outcome outcome = LS_UNLABELLED;
   std::uint32_t flags = 0;  // of enum ls_sample_flag
-  // Equal for equal labels: intern by them, and decode them once (label_codec.h). Flags that
-  // decoding finds (LS_DUPLICATE_KEY) are added to the sample's.
+  // They are equal for equal labels: intern by them, and decode them once (label_codec.h). Flags
+  // that decoding finds (LS_DUPLICATE_KEY) are added to the sample's.
   std::span<const std::byte> label_bytes;
 };
 
@@ -73,7 +73,7 @@ struct MappingEvent {
   std::uint32_t device_major = 0;
   std::uint32_t device_minor = 0;
   std::uint64_t inode = 0;
-  std::string_view path;  // as the kernel names it; "//anon" where there is no file
+  std::string_view path;  // the kernel's name for it; "//anon" if there is no file
 };
 
 class EventHandler {
@@ -86,8 +86,8 @@ class EventHandler {
   virtual void on_exec(Pid pid) = 0;
   // The process is forgotten already.
   virtual void on_exit(Pid pid) = 0;
-  // The thread has ended, perhaps a while ago, or stop() was called. `thread_ns` as in Sample,
-  // and of threads without any sample, too; 0 where nothing is known beyond its last sample.
+  // The thread has ended, perhaps a while ago, or stop() was called. `thread_ns` is as in Sample,
+  // for threads without any sample, too; 0 if nothing is known beyond its last sample.
   virtual void on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) = 0;
   virtual void on_mapping(const MappingEvent& mapping) = 0;
   // Some on_mapping() were left out: the kernel had no room for them.
@@ -98,15 +98,16 @@ class EventHandler {
 struct Counters {
   std::uint64_t taken = 0;
   std::array<std::uint64_t, LS_OUTCOME_COUNT> outcomes{};
-  std::uint64_t pending = 0;  // waiting for their repeated read; 0 after stop()
-  std::uint64_t dropped = 0;  // samples that there was no room for
+  std::uint64_t pending = 0;  // samples that wait for their repeated read; 0 after stop()
+  std::uint64_t dropped = 0;  // samples for which there was no room
   std::uint64_t truncated = 0;
   std::uint64_t lost_thread_ns = 0;  // of threads whose on_thread_end() there was no room for
   Counts others;
   StopSummary stops;
 };
 
-// What a process has until it is planned, so that its samples are not taken for unlabelled ones.
+// A process has this recipe until it is planned, so that its samples are not taken for unlabelled
+// ones.
 inline constexpr ls_tls_recipe kNotPlanned = [] {
   ls_tls_recipe recipe{};
   recipe.kind = LS_RECIPE_NOT_RELOCATED;
@@ -117,28 +118,32 @@ class Sampler {
  public:
   virtual ~Sampler() = default;
 
-  // Samples the process from now on, or replaces its recipes (none: its samples are unlabelled).
-  // They count for the program that it ran at the last on_exec(), or at the first call, whatever it
-  // executes meanwhile; so call it once before planning, with kNotPlanned.
-  // kLimit: too many recipes or processes. kVanished: it has replaced its program since, and
-  // another on_exec() is on its way; or it has ended.
+  // Samples the process from now on, or replaces its recipes (without any, its samples are
+  // unlabelled). The recipes are for the program that it ran at the last on_exec(), or at the first
+  // call, whatever it executes meanwhile; so call this once before planning, with kNotPlanned.
+  // Fails with kLimit if there are too many recipes or processes. Fails with kVanished if the
+  // process has replaced its program since, and another on_exec() comes; or if it has ended.
   virtual Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) = 0;
-  // Of a child that is held back until it executes `program` (invalid: not known). Until then there
-  // is nothing in it to prepare for, but what it will load may be foreseen.
+  // This is for a child that is held back until it executes `program` (the descriptor is invalid if
+  // that is not known). Until then there is nothing in it to prepare for, but what it will load may
+  // be foreseen.
   virtual Status set_before_exec(Pid pid, UniqueFd /*program*/) { return set_process(pid, {}); }
   virtual Status remove_process(Pid pid) = 0;
   virtual Status start() = 0;
-  // Hands out what there is, or waits for it until the timeout. Ends early on a signal.
+  // Hands out the samples and events that there are, or waits for some until the timeout. It ends
+  // early on a signal.
   virtual Status drain(EventHandler& handler, std::chrono::milliseconds timeout) = 0;
   // Takes no more samples, and hands out the rest.
   virtual Status stop(EventHandler& handler) = 0;
 
   virtual Counters counters() const = 0;
-  // Why a thread of a target may not be looked at, in words of the first time; empty: all may.
+  // Returns why a thread of a target may not be looked at, in words for the first such thread;
+  // nothing if all may.
   virtual std::string refusal() const { return {}; }
   virtual std::string_view event_name() const = 0;  // "cycles", "cpu-clock", ...
-  // For whoever watches that no thread of a target is held for long: another number for each stop,
-  // 0 where none goes on. Thread-safe, unlike everything else here.
+  // This is for a watchdog that ensures that no thread of a target is held for long: it returns
+  // another number for each stop, and 0 if there is none now. It is thread-safe, unlike everything
+  // else here.
   virtual std::uint64_t current_stop() const { return 0; }
 };
 

@@ -1,4 +1,4 @@
-// ThreadSampler. look_at() is all that happens while a thread is held.
+// While a thread is held, only ThreadSampler::look_at() runs.
 #include "sampling/thread_sampler.h"
 
 #include <algorithm>
@@ -15,9 +15,10 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using Clock = StoppedThread::Clock;  // CLOCK_MONOTONIC on Linux, as Sample::time_ns
 
-// How long we wait until a thread stops. A running thread stops at once, one that waits for a
-// processor when it gets one. A thread that waits for a device may never stop, and would delay the
-// samples of others: so we do not wait for it long, and do not try it again for a while.
+// How long the sampler waits until a thread stops. A running thread stops at once, and one that
+// waits for a processor stops when it gets one. A thread that waits for a device may never stop,
+// and would delay the samples of others. So the sampler does not wait for it long, and does not try
+// it again for a while.
 constexpr milliseconds kPatience{200};
 constexpr milliseconds kPatienceForDevices{5};
 constexpr milliseconds kHopeless{1000};
@@ -53,7 +54,7 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
         stops_.add(held.held());
       }
       if (seen.other_program) return Found::kOtherProgram;
-      // A thread that may stop at any moment would be held while a table is made.
+      // Otherwise a thread that may stop at any moment would be held while a table is made.
       if (process.unwinder() != nullptr && process.unwinder()->lacks_tables() && !settle()) {
         return Found::kNoTable;
       }
@@ -66,7 +67,8 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
       thread.refused = stopped.error().code == ErrorCode::kPermission;
       if (thread.refused && refusal_.empty()) refusal_ = stopped.error().context;
       if (!thread.refused && process.threads().state_of(thread) == 'R') {
-        // It only waits for a processor. The next time it may stop at once, so try it again.
+        // The thread only waits for a processor. The next time it may stop at once, so it is tried
+        // again.
         ++threads_without_processor_;
       } else {
         thread.hopeless_until = Clock::now() + kHopeless;
@@ -95,7 +97,7 @@ ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process, Tid tid,
   auto thread_pointer = stopped.thread_pointer();
   auto registers = stopped.registers();
   if (!thread_pointer || !registers) {
-    seen.labels.outcome = LS_UNREADABLE_VANISHED;  // killed while it was held
+    seen.labels.outcome = LS_UNREADABLE_VANISHED;  // the thread was killed while it was held
     return seen;
   }
   if (!process.runs_its_program()) {

@@ -3,9 +3,9 @@
 //
 // The memory is hostile: the check reads at most kMaxCheckedElements elements and kMaxCheckedBytes
 // bytes of keys and values. Beyond that it only tries to read the first and the last byte, and the
-// set breaks LS048. Thread-safe.
+// set breaks LS048. It is thread-safe.
 //
-// ABI v1 leaves some points open. Decided here:
+// ABI v1 leaves some points open. They are decided here:
 //   - LS048 (reader-limits) finds a set of which labelscope itself would leave something out: more
 //     than LS_MAX_SLOTS elements, LS_MAX_LABELS elements with a key, or LS_MAX_LABEL_BYTES bytes of
 //     keys and values (outcome.h). Other readers keep less, the smallest known 10 elements with 25
@@ -40,20 +40,21 @@ inline constexpr std::size_t kMaxCheckedBytes = std::size_t{1} << 20;
 // without the elements that lack a key or a value. Two sets that are equal in this form are the
 // same to every reader.
 struct CheckedSet {
-  enum class State { kNone, kSet, kUnreadable };  // kNone: no labels
+  enum class State { kNone, kSet, kUnreadable };  // kNone means that there are no labels
   State state = State::kNone;
-  LabelSet labels;  // empty unless kSet
+  LabelSet labels;  // empty unless the state is kSet
   friend bool operator==(const CheckedSet&, const CheckedSet&) = default;
 };
 
 struct SetCheck {
   CheckedSet set;
-  // Sorted by code, each rule once: `found` tells of the first case, `count` is the number of such
-  // elements, `subject` is empty. If `set` is kUnreadable and this is empty, the process has ended
-  // or may not be looked at.
+  // They are sorted by code, with each rule once: `found` describes the first case, `count` is the
+  // number of such elements, `subject` is empty. If `set` is kUnreadable and this is empty, the
+  // process has ended or may not be looked at.
   std::vector<Diagnostic> diagnostics;
-  bool tested = false;  // some rule was put to the test: not by an empty or unseen value
-  // The memory that was read, the variable first. The result is the same until some of it changes.
+  bool tested = false;  // true if some rule was tested, which an empty or unread value does not do
+  // The memory that was read, the variable first. The result stays the same until some of it
+  // changes.
   struct Range {
     Address start = 0;
     std::size_t size = 0;

@@ -1,6 +1,6 @@
-// What one file publishes by one label source, as far as its symbols and relocations tell: found
-// out the same way for the planner, which asks a loaded module, and for inspect_file(), which has
-// nothing but the file. The source judges it.
+// This finds out what one file publishes by one label source, as far as its symbols and relocations
+// show. It does so in the same way for the planner, which has a loaded module, and for
+// inspect_file(), which has only the file. The source judges the result.
 #include "sources/file_facts.h"
 
 #include <elf.h>
@@ -13,8 +13,9 @@
 namespace labelscope {
 namespace {
 
-// A symbol-less relocation means some place in the module's block: of interest is the variable's
-// own, and the start of the block, to which code may add the variable's offset itself.
+// A symbol-less relocation means some place in the module's block. It counts if that is the
+// variable's own place, or the start of the block, to which code may add the variable's offset
+// itself.
 bool reaches(const TlsRelocation& relocation, const std::optional<ElfSymbol>& variable) {
   if (relocation.by_name) return true;
   if (!variable) return false;
@@ -49,8 +50,9 @@ bool reads_symtab(const FileInspection& file) {
   return file.tls && (file.executable || file.abi_name);
 }
 
-// .symtab is slow to search. Unless everything is wanted, it is asked only for what is not exported,
-// where labelscope would take it, or where the other symbol is exported: a publisher gone wrong.
+// .symtab is slow to search. Unless everything is wanted, it is searched only for a symbol that is
+// not exported, and only if labelscope would accept it there, or if the other symbol is exported
+// (the file then is a publisher with a mistake).
 Status LabelSource::find(const ElfImage& image, bool everything, FileInspection& file) const {
   std::vector<std::pair<const char*, InspectedSymbol*>> wanted{
       {about.variable_symbol, &file.variable}};

@@ -1,4 +1,4 @@
-// inspect_file(): ElfImage asked everything, and judged by the label source.
+// inspect_file() reads everything from an ElfImage, and lets the label source judge it.
 #include "labelscope/inspect.h"
 
 #include <fcntl.h>
@@ -78,7 +78,7 @@ Result<FileInspection> inspect_image(const ElfImage& image, std::string_view nam
     if (!one && all.empty()) return std::move(one).error();
     if (one) all.push_back(*std::move(one));
   }
-  FileInspection chosen = *std::ranges::max_element(all, {}, standing);  // the first of equals
+  FileInspection chosen = *std::ranges::max_element(all, {}, standing);  // the first of equal ones
   for (const FileInspection& other : all) {
     if (other.source == chosen.source) continue;
     append(chosen.rules, other.rules);

@@ -1,5 +1,6 @@
-// A label source: one way in which programs publish labels. Everything that only one of them knows
-// is in its folder; the rest of the reader asks this interface, for each entry of label_sources().
+// A label source is one way in which programs publish labels. Everything that is special to one of
+// them is in its folder; the rest of the reader uses this interface, for each entry of
+// label_sources().
 //
 //   planning    what makes a module a publisher (mostly two symbols), and is it one in memory? How a
 //               thread's variable is reached: mostly by recipe/, the same for all sources. That gives
@@ -57,17 +58,17 @@ namespace labelscope {
 // What a source may look at to read the value of one thread.
 struct ThreadView {
   const MemorySource& memory;
-  Address variable = 0;        // in this thread
+  Address variable = 0;        // its address in this thread
   std::uint8_t publisher = 0;  // its labels get this index
-  // For sources that need more than the variable: the recipe's parameters; registers, and what the
-  // process says once for all threads.
+  // These are for sources that need more than the variable: the recipe's parameters; registers, and
+  // what the process publishes once for all threads.
   const ls_tls_recipe* recipe = nullptr;
   const ThreadState* thread = nullptr;
 
   const ProcessFacts* facts() const { return thread == nullptr ? nullptr : thread->facts; }
 };
 
-// What a BPF program would send of a thread, in a raw block.
+// What a BPF program would send for a thread, in a raw block.
 struct RawReading {
   ls_outcome outcome = LS_UNLABELLED;
   std::uint32_t flags = 0;
@@ -80,7 +81,7 @@ struct ThreadLocalNames;
 struct Reachable {
   const Module& module;
   const FileInspection& file;
-  const Result<std::vector<TlsRelocation>>& relocations;  // none without a symbol to ask for
+  const Result<std::vector<TlsRelocation>>& relocations;  // none if there is no symbol to ask for
   const std::function<const LibcTls&()>& libc;
   const Target& target;
   ModuleTrace* trace;  // may be null
@@ -94,22 +95,22 @@ struct SourceFact {
 
 // How the labels of a source change, for a check that steps through a writer (cli/step).
 struct UpdateRule {
-  RuleId torn{};          // broken by a state that is neither the one before nor the one after
+  RuleId torn{};  // the rule that a state breaks which is neither the one before nor the one after
   std::string_view what;  // the thread's labels, in a sentence: "a record"
   const char* fix;        // a clause
-  std::string_view api;   // names of functions that change labels begin so
-  bool by_pointer;        // the variable is a pointer: one store may publish all
-  bool hides;             // a writer may show no labels at all while it changes them
-  // Keys whose values are of one moment, whoever changes them: never some new and some old.
+  std::string_view api;   // the beginning of names of functions that change labels
+  bool by_pointer;  // true if the variable is a pointer, so that one store may publish everything
+  bool hides;       // true if a writer may show no labels at all while it changes them
+  // Keys whose values must always be of one moment: never some new and some old.
   std::span<const std::string_view> together;
 };
 
-// Reading one thread, told. Strings from the target are bytes.
+// The reading of one thread, in sentences. Strings from the target are bytes.
 struct ReadingStory {
   std::vector<std::string> steps;
   std::vector<Finding> findings;
 
-  // `what` ("the record") is at an address that cannot be read.
+  // Adds that `what` ("the record") is at an address that cannot be read.
   void tell_unreadable(const std::string& what, Address address);
   void tell_outcome(const Observation& seen);
 };
@@ -119,8 +120,8 @@ class LabelSource {
   struct About {
     ls_source number{};
     std::string_view name;  // for people: "ABI v1"
-    // The symbols that make a publisher. `version_symbol` is null if the variable's name tells it;
-    // both are if `sign` makes one instead: what that is, for people.
+    // The symbols that make a publisher. `version_symbol` is null if the variable's name includes
+    // the version. Both are null if something else makes one: `sign` is what that is, for people.
     const char* version_symbol = nullptr;
     const char* variable_symbol = nullptr;
     std::span<const Rule> rules = {};  // by code
@@ -141,18 +142,20 @@ class LabelSource {
   LabelSource& operator=(const LabelSource&) = delete;
   virtual ~LabelSource() = default;
 
-  // Whether a file of this name may be meant as a publisher: a reason to look into its .symtab, and
-  // to tell if it cannot be read.
+  // Returns whether a file of this name may be meant as a publisher: a reason to look into its
+  // .symtab, and to report it if it cannot be read.
   virtual bool is_publisher_name(std::string_view path) const = 0;
-  // What makes a publisher: fills in what the file has of it. Asked of every file, so it must be
-  // quick unless `everything` is wanted. Otherwise than by two symbols only where this is replaced.
+  // Fills in what the file has of the signs of a publisher. This is called for every file, so it
+  // must be quick unless `everything` is wanted. A source whose sign is not two symbols replaces
+  // it.
   virtual Status find(const ElfImage& image, bool everything, FileInspection& file) const;
-  // Whether planning has anything to do with such a file: it declares labels, well or not.
+  // Returns whether planning has anything to do with such a file: it declares labels, rightly or
+  // not.
   virtual bool declares(const FileInspection& file) const;
   // Looks closer at a file that declares labels, and may take its time. Afterwards it may be none.
   virtual Status study(const ElfImage&, FileInspection&) const { return {}; }
-  // Judges what is known of a file: fills in rules, findings and verdict. A version is that of the
-  // process's memory where there is a process. No reader can use a file with a finding of
+  // Judges what is known of a file: fills in rules, findings and verdict. The version is that in
+  // the process's memory if there is a process. No reader can use a file with a finding of
   // Harm::kUnreadable; with kVersionUnreadable it may be a publisher.
   virtual void judge(std::string_view path, FileInspection& file) const = 0;
   // What the user calls it, where the user has named it (variable/named_variable.h), and why there is
@@ -164,24 +167,24 @@ class LabelSource {
   virtual RuleId loading_rule(std::string_view /*path*/) const { return RuleId::kNone; }
   // How each thread's variable is reached, with the parameters of the walk.
   virtual AccessPlan reach(const Reachable& publisher) const;
-  // What the process says of itself (may be null) changes the walk.
+  // Adapts the walk to the facts that the process publishes, which may be null.
   virtual void adapt(const ProcessFacts*, ls_tls_recipe&) const {}
-  // What is not told by symbols.
+  // Returns facts that symbols do not show.
   virtual std::vector<SourceFact> facts(const FileInspection&) const { return {}; }
 
-  // What one thread has. A source that sends raw blocks takes and decodes one, unless it says
-  // otherwise here.
+  // Reads the labels of one thread. A source that sends raw blocks takes and decodes one, unless it
+  // replaces this.
   virtual Observation read(const ThreadView& thread) const;
   virtual ReadingStory explain(const ThreadView& thread) const = 0;
-  // Takes every word of the source's rules literally. The thread must be stopped. What rules say of
-  // names that the process publishes is judged only if there is `thread.thread`.
+  // Checks every word of the source's rules literally. The thread must be stopped. Rules about
+  // names that the process publishes are checked only if there is `thread.thread`.
   virtual SetCheck check(const ThreadView&) const { return {}; }
-  // Words of what the variable leads to that a writer is likely to write next, the likeliest first.
+  // Returns words behind the variable that a writer is likely to write next, the likeliest first.
   virtual std::vector<Address> telling_words(const MemorySource&, Address /*variable*/) const {
     return {};
   }
-  // A source that sends raw blocks (label_blocks.h): its bytes, and labels of such bytes, which are
-  // hostile. `facts`: of the process; may be null.
+  // These are for a source that sends raw blocks (label_blocks.h): its bytes, and the labels of
+  // such bytes, which are hostile. `facts` are those of the process, and may be null.
   virtual RawReading take(const ThreadView&) const { return {}; }
   virtual Observation decode(std::span<const std::byte>, std::uint8_t /*publisher*/,
                              const ProcessFacts*) const {
@@ -192,7 +195,7 @@ class LabelSource {
 
 // Those by which a file can be a publisher of itself: all but the variables that users name.
 std::span<const LabelSource* const> label_sources();
-// Of the source with a recipe's number; null if there is none.
+// Returns the source with a recipe's number; null if there is none.
 const LabelSource* find_source(unsigned number);
 // Whether one of the recipes is for a source of which `flag` is true: any_of(recipes,
 // &LabelSource::About::needs_facts).
@@ -215,10 +218,10 @@ Observation observe_by(std::span<const ls_tls_recipe> recipes, const ThreadState
   }
   return total;
 }
-// Of two sources whose labels have one key, the labels of that with the smaller number come first.
-// What the program's SDK says of its span counts more than others' word on it.
+// If labels of two sources have one key, those of the source with the smaller number come first.
+// The program's own SDK counts more for its span than others.
 unsigned precedence(unsigned source);
-// "a and b, or c": the symbols that readers look for.
+// Returns the symbols that readers look for: "a and b, or c".
 std::string publisher_symbols();
 
 }  // namespace labelscope

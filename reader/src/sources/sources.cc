@@ -1,4 +1,4 @@
-// The list of label sources, and observing a thread with all of them.
+// This file has the list of label sources, and observes a thread with all of them.
 #include <algorithm>
 #include <array>
 #include <iterator>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* What every stack has, whoever takes it: frames, and one end. The end is the root, or why the
- * stack does not reach it. Plain C: the BPF programs send these numbers. */
+/* Every stack has frames and one end, in whatever way it was taken. The end is the root, or why the
+ * stack does not reach it. This is plain C: the BPF programs send these numbers. */
 #ifndef LABELSCOPE_STACK_H
 #define LABELSCOPE_STACK_H
 
@@ -40,7 +40,7 @@ enum ls_call_graph {
 
 #define LS_STACK_END_ENUMERATOR(name, text, does) name,
 enum ls_stack_end {
-  LS_STACK_NOT_WANTED = 0, /* no stacks were asked for */
+  LS_STACK_NOT_WANTED = 0, /* no stacks were wanted */
   LS_STACK_ENDS(LS_STACK_END_ENUMERATOR) LS_STACK_END_COUNT
 };
 

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From a frame to its caller, by the tables of unwind_table/unwind_rules.h.
+/* A step goes from a frame to its caller, by the tables of unwind_table/unwind_rules.h.
  *
  *   pc --> mapping --> module, page --> row --> rule --> CFA --> return address, frame pointer
  *                                                          \--> stack pointer of the caller
  *
- * A step has three parts: ls_unwind_locate(), ls_unwind_choose(), ls_unwind_apply(). For the
- * verifier each is a function of its own: it would follow every way through one with every way
- * through the next.
+ * A step has three parts: ls_unwind_locate(), ls_unwind_choose(), ls_unwind_apply(). Each is a
+ * function of its own for the verifier, which would otherwise follow every way through one with
+ * every way through the next.
  *
- * Compiled for the kernel (bpf/programs/unwind.bpf.h) and for the host (walk_one.h). Whoever includes this
- * defines before where target memory is, as labelscope/bpf/read_user.bpf.h does (struct ls_memory,
- * ls_read_user(), ls_keep_together()), and where tables are: ls_unwind_mapping_at(),
- * ls_unwind_module_at(), ls_unwind_page_at(), ls_unwind_block_at(), ls_unwind_rule_at(). Each takes
- * a number and returns null where there is none; a block has LS_UNWIND_BLOCK_ROWS rows, or all that
- * its pages refer to.
+ * The step is compiled for the kernel (bpf/programs/unwind.bpf.h) and for the host (walk_one.h). A
+ * file that includes this must define before where target memory is, as
+ * labelscope/bpf/read_user.bpf.h does (struct ls_memory, ls_read_user(), ls_keep_together()), and
+ * where tables are: ls_unwind_mapping_at(), ls_unwind_module_at(), ls_unwind_page_at(),
+ * ls_unwind_block_at(), ls_unwind_rule_at(). Each takes a number and returns null if there is no
+ * such entry; a block has LS_UNWIND_BLOCK_ROWS rows, or all that its pages refer to.
  *
- * Whose address is looked up: of the code that was interrupted, its own. A return address is where
- * the caller goes on, and a call may be the last instruction of its function. So the caller is
- * looked up one byte before. What a signal has interrupted was not called: its own again.
+ * Which address is looked up. For interrupted code it is its own. A return address is where the
+ * caller goes on, and a call may be the last instruction of its function. So the caller is looked
+ * up one byte before. Code that a signal has interrupted has not called: it is looked up by its own
+ * address again.
  *
  * The verifier follows every combination of what branches have decided. So searches have no
- * branches: a fixed number of steps, and comparisons as arithmetic with signs. clang turns such
- * arithmetic back into branches unless it cannot see where a number comes from
- * (ls_keep_together), and 5.10 wants a mask on an index right before its use. */
+ * branches: they have a fixed number of steps, and comparisons are arithmetic with signs. clang
+ * turns such arithmetic back into branches unless it cannot see where a number comes from
+ * (ls_keep_together), and 5.10 requires a mask on an index right before its use. */
 #ifndef LABELSCOPE_UNWIND_STEP_H
 #define LABELSCOPE_UNWIND_STEP_H
 
@@ -30,7 +31,7 @@
 #include "unwind/stack.h"
 #include "unwind/unwind_lists.h"
 
-/* DWARF numbers. On x86-64 those of r0 to r15, on aarch64 x0 to x30 and sp. */
+/* Registers have DWARF numbers. On x86-64 they are r0 to r15, on aarch64 x0 to x30 and sp. */
 #define LS_UNWIND_REGISTERS 32
 #if defined(__TARGET_ARCH_arm64)
 #define LS_FP_REGISTER 29
@@ -41,7 +42,7 @@
 #define LS_SP_REGISTER 7
 #endif
 
-/* Both searches: in up to 16,384 mappings or rows. */
+/* The steps of both searches: in up to 16,384 mappings or rows. */
 #define LS_UNWIND_SEARCH_STEPS 14
 LS_ASSERT(LS_UNWIND_BLOCK_ROWS == 1 << LS_UNWIND_SEARCH_STEPS);
 LS_ASSERT(LS_UNWIND_MAX_MAPPINGS < 1 << LS_UNWIND_SEARCH_STEPS);
@@ -52,7 +53,7 @@ LS_ASSERT(LS_UNWIND_MAX_MAPPINGS < 1 << LS_UNWIND_SEARCH_STEPS);
 #define LS_UNROLL
 #endif
 
-/* User addresses of both processors: 57 bits at most, and nothing in the first page. */
+/* User addresses of both processors have at most 57 bits, and nothing is in the first page. */
 #define LS_CODE_BITS 57
 #define LS_FIRST_CODE 4096
 
@@ -60,21 +61,23 @@ struct ls_unwind {
   __u64 pc;
   __u64 sp;
   __u64 fp;
-  __u64 code_mask;             /* aarch64: the bits of a return address that are no signature */
-  struct ls_unwind_mapping at; /* that pc was in last */
-  struct ls_unwind_rule rule;  /* that holds at pc */
+  __u64 code_mask; /* aarch64: the bits of a return address that are not its signature */
+  struct ls_unwind_mapping at; /* the mapping the mapping that pc was in last */
+  struct ls_unwind_rule rule;  /* the rule for pc */
   struct ls_unwind_process process;
-  __u16 fp_frames;    /* of these, found along frame pointers, or only likely */
-  __u8 end;           /* enum ls_stack_end; 0: there is more */
-  __u8 returned;      /* pc is a return address */
-  __u8 fp_lost;       /* fp is not known */
-  __u8 sp_lost;       /* aarch64, after a frame without a table: sp is not known */
-  __u8 changed_stack; /* backwards along frame pointers: once, as Go does for its scheduler */
-  __u8 left_out;      /* a frame is missing: whatever the stack reaches, it is not whole */
-  __u64 registers[LS_UNWIND_REGISTERS]; /* of interrupted code: while pc is no return address */
+  __u16 fp_frames; /* frames that were found along frame pointers, or only likely */
+  __u8 end;        /* enum ls_stack_end; 0 if the stack goes on */
+  __u8 returned;   /* 1 if pc is a return address */
+  __u8 fp_lost;    /* 1 if fp is not known */
+  __u8 sp_lost;    /* 1 if sp is not known (aarch64, after a frame without a table) */
+  /* 1 after one step backwards along frame pointers, as Go does for its scheduler */
+  __u8 changed_stack;
+  __u8 left_out; /* 1 if a frame is missing: whatever the stack reaches, it is not whole */
+  /* those of interrupted code, valid while pc is no return address */
+  __u64 registers[LS_UNWIND_REGISTERS];
 };
 
-/* -1 where `left` is less than `right`, else 0. Both below 2^63. */
+/* Returns -1 if `left` is less than `right`, else 0. Both must be below 2^63. */
 static __always_inline __s64 ls_less(__u64 left, __u64 right) {
   __s64 difference = (__s64)(left - right);
   ls_keep_together(difference);
@@ -83,7 +86,7 @@ static __always_inline __s64 ls_less(__u64 left, __u64 right) {
   return difference;
 }
 
-/* The last of the process's mappings that starts at or before `address` becomes w->at. */
+/* Sets w->at to the last of the process's mappings that starts at or before `address`. */
 static __always_inline _Bool ls_find_mapping(struct ls_unwind* w, __u64 address) {
   const struct ls_unwind_mapping* found;
   __u64 low = 0;
@@ -104,7 +107,7 @@ static __always_inline _Bool ls_find_mapping(struct ls_unwind* w, __u64 address)
   return address - w->at.start < w->at.end - w->at.start;
 }
 
-/* The number of the rule that holds `offset` bytes into a page. */
+/* Returns the number of the rule for the place `offset` bytes into a page. */
 static __always_inline __u32 ls_find_row(const __u32* rows, const struct ls_unwind_page* page,
                                          __u64 offset) {
   __u64 first = page->first;
@@ -127,7 +130,8 @@ static __always_inline __u32 ls_find_row(const __u32* rows, const struct ls_unwi
   return LS_UNWIND_ROW_RULE(rows[index & (LS_UNWIND_BLOCK_ROWS - 1)]);
 }
 
-/* The rule for the code at w->pc, whose mapping is known, becomes w->rule. 0: w->end says why. */
+/* Sets w->rule to the rule for the code at w->pc, whose mapping is known. Returns 0 if there is
+ * none, with the reason in w->end. */
 static __always_inline _Bool ls_unwind_choose(struct ls_unwind* w) {
   const struct ls_unwind_module* module;
   const struct ls_unwind_page* page;
@@ -153,7 +157,7 @@ static __always_inline _Bool ls_unwind_choose(struct ls_unwind* w) {
   rows = ls_unwind_block_at(page->block);
   if (!rows) return 0;
   number = ls_find_row(rows, page, offset & ((1 << LS_UNWIND_PAGE_BITS) - 1));
-  /* Another module has taken the place of this one just now. */
+  /* Another module may just have taken the place of this one. */
   if (number >= module->rule_count) return 0;
   rule = ls_unwind_rule_at(module->first_rule + number);
   if (!rule) return 0;
@@ -169,7 +173,7 @@ static __always_inline _Bool ls_read_stack(const struct ls_memory* memory, struc
   return 0;
 }
 
-/* The caller is at `pc`, if that can be. */
+/* Goes to the caller at `pc`, if that can be an address of code. */
 static __always_inline void ls_go_to_caller(struct ls_unwind* w, __u64 pc) {
 #if defined(__TARGET_ARCH_arm64)
   pc &= w->code_mask;
@@ -179,12 +183,12 @@ static __always_inline void ls_go_to_caller(struct ls_unwind* w, __u64 pc) {
   if (pc < LS_FIRST_CODE || pc >> LS_CODE_BITS) w->end = LS_STACK_BAD_RETURN;
 }
 
-/* What a signal has interrupted: the kernel has put all registers onto the stack
+/* Goes to the code that a signal has interrupted: the kernel has put all registers onto the stack
  * (arch/x86/include/uapi/asm/sigcontext.h, arch/arm64/include/uapi/asm/sigcontext.h).
  *
- * While the kernel takes them back, a sample may find the stack pointer of the interrupted code with
- * the pc of the return from the handler. Then other data lies where the registers should: their
- * flags tell, which are those of user mode and have 32 bits. */
+ * While the kernel takes them back, a sample may find the stack pointer of the interrupted code
+ * with the pc of the return from the handler. Then other data is in place of the registers. The
+ * flags detect that, because those of user mode have fixed bits and only 32 of them. */
 static __always_inline void ls_step_to_interrupted(const struct ls_memory* memory,
                                                    struct ls_unwind* w) {
 #if defined(__TARGET_ARCH_arm64)
@@ -194,7 +198,7 @@ static __always_inline void ls_step_to_interrupted(const struct ls_memory* memor
     __u64 pc;
     __u64 pstate;
   } saved;
-  /* siginfo_t; then up to uc_mcontext.regs */
+  /* The offset is that of uc_mcontext.regs behind siginfo_t. */
   if (!ls_read_stack(memory, w, &saved, sizeof(saved), w->sp + 128 + 184)) return;
   if (saved.pstate >> 32 || (saved.pstate & 0xf)) {
     w->end = LS_STACK_BAD_RETURN;
@@ -211,7 +215,7 @@ static __always_inline void ls_step_to_interrupted(const struct ls_memory* memor
     __u64 flags;
     __u64 segments; /* cs in the lowest 16 bits */
   } saved;
-  /* ucontext_t: flags, link, stack; then the registers */
+  /* ucontext_t has flags, link and stack before the registers. */
   if (!ls_read_stack(memory, w, &saved, sizeof(saved), w->sp + 40)) return;
   if (saved.flags >> 32 || (saved.segments & 3) != 3) {
     w->end = LS_STACK_BAD_RETURN;
@@ -236,9 +240,9 @@ static __always_inline void ls_step_to_interrupted(const struct ls_memory* memor
   if (w->pc < LS_FIRST_CODE || w->pc >> LS_CODE_BITS) w->end = LS_STACK_BAD_RETURN;
 }
 
-/* Interrupted code that keeps frame pointers, where it has not saved its own yet, or no longer has
- * it: the chain would leave out the caller. The bytes at pc tell. Returns 0 where they tell nothing
- * of that kind. */
+/* Handles interrupted code that keeps frame pointers, but has not saved its own yet, or no longer
+ * has it: the chain would leave out the caller. The bytes at pc show that. Returns 0 if they are
+ * not of that kind. */
 static __always_inline _Bool ls_step_at_prologue(const struct ls_memory* memory,
                                                  struct ls_unwind* w) {
   __u64 pair[2] = {};
@@ -272,12 +276,12 @@ static __always_inline _Bool ls_step_at_prologue(const struct ls_memory* memory,
   return 1;
 }
 
-/* An end at which the stack is whole, if nothing was left out before. */
+/* Sets an end at which the stack is whole, if nothing was left out before. */
 static __always_inline void ls_end_whole(struct ls_unwind* w, __u8 end) {
   w->end = w->left_out ? LS_STACK_LEFT_OUT : end;
 }
 
-/* Where no table tells. */
+/* Goes to the caller by the frame pointer, for code that no table describes. */
 static __always_inline void ls_step_by_frame_pointer(const struct ls_memory* memory,
                                                      struct ls_unwind* w) {
   __u64 pair[2] = {};
@@ -303,13 +307,13 @@ static __always_inline void ls_step_by_frame_pointer(const struct ls_memory* mem
   }
   w->sp = w->fp + 16;
 #if defined(__TARGET_ARCH_arm64)
-  w->sp_lost = 1; /* it is somewhere above the two words */
+  w->sp_lost = 1; /* sp is somewhere above the two words */
 #endif
   w->fp = pair[0];
   ls_go_to_caller(w, pair[1]);
 }
 
-/* 0: w->end says why. */
+/* Returns 0 if there is no CFA, with the reason in w->end. */
 static __always_inline _Bool ls_find_cfa(const struct ls_memory* memory, struct ls_unwind* w,
                                          const struct ls_unwind_rule* rule, __u64* cfa) {
   __u64 at = 0;
@@ -346,7 +350,7 @@ static __always_inline _Bool ls_find_cfa(const struct ls_memory* memory, struct 
     at = *cfa + 8 * (__s64)rule->operand;
   }
   *cfa = at;
-  /* A leaf may have nothing on the stack; a caller has called. */
+  /* A leaf may have nothing on the stack, but a caller has called. */
   if (at < w->sp || (at == w->sp && w->returned)) {
     w->end = LS_STACK_NOT_GROWING;
     return 0;
@@ -400,15 +404,15 @@ static __always_inline void ls_step_by_rule(const struct ls_memory* memory, stru
   ls_go_to_caller(w, saved.ra);
 }
 
-/* Whether the code at w->pc is known. If not, w->end is set. To be asked before the frame counts:
- * what leads nowhere was no return address. */
+/* Returns whether the code at w->pc is known. If not, w->end is set. Call this before the frame is
+ * counted: an address that leads nowhere was no return address. */
 static __always_inline _Bool ls_unwind_locate(struct ls_unwind* w) {
   if (ls_find_mapping(w, w->pc - w->returned)) return 1;
   w->end = LS_STACK_NO_MAPPING;
   return 0;
 }
 
-/* By w->rule to the caller, or to w->end. */
+/* Goes to the caller by w->rule, or sets w->end. */
 static __always_inline void ls_unwind_apply(const struct ls_memory* memory, struct ls_unwind* w) {
   const struct ls_unwind_rule* rule = &w->rule;
 

@@ -1,12 +1,12 @@
-// From a file to rows. Three passes, each over what the one before has left:
+// This makes rows of a file, in three passes, each over the result of the one before:
 //
 //   call frame information --> functions, sorted       call_frames.h: where each starts and ends
 //   functions + code ranges --> rows                   a rule for each place, or why there is none;
 //                                                      between them by go_frames.h, or by bytes
 //   rows --> pages                                     a row at the start of each
 //
-// libdw interprets an entry again from its start for each of its rows. For a function with some
-// thousand rows that is slow, for one made to be slow it is endless: so time has a limit, too.
+// libdw interprets an entry again from its start for each of its rows. For a function with a few
+// thousand rows that is slow, and for a hostile one it is endless. So time has a limit, too.
 //
 // An entry that cannot be read costs its own function, never the file.
 #include "unwind_table/build_unwind_table.h"
@@ -43,7 +43,7 @@ class TableBuilder {
   Result<UnwindTable> build(UniqueFd file);
 
  private:
-  // From here on up to the next piece.
+  // A piece goes from here up to the next piece.
   struct Piece {
     std::uint64_t start;
     std::uint32_t rule;
@@ -65,10 +65,10 @@ class TableBuilder {
   RuleDictionary rules_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   LoadedFile file_;
-  std::uint64_t entry_ = 0;  // 0: none, or not where a program starts
+  std::uint64_t entry_ = 0;  // 0 if there is none, or if no program starts there
   std::optional<ElfImage> elf_;
   std::optional<KnownFunctions> known_functions_;  // from the first gap on
-  std::vector<CodePart> go_code_;                  // empty: it is no Go file
+  std::vector<CodePart> go_code_;                  // empty if this is no Go file
   std::uint64_t go_end_ = 0;
   std::optional<CallFrames> frames_;
   std::vector<DescribedFunction>::const_iterator next_function_;
@@ -120,7 +120,7 @@ Status TableBuilder::open(UniqueFd file) {
                                     std::as_writable_bytes(std::span(&entry_, 1)));
   if (!status) return status;
   elf_.emplace(*std::move(elf));
-  // The vDSO of old kernels has its first function there, which programs call.
+  // In the vDSO of old kernels the entry is its first function, which programs call.
   if (!elf_->executable() && std::ranges::count(elf_->exported_functions(), entry_) != 0) {
     entry_ = 0;
   }
@@ -132,7 +132,7 @@ Status TableBuilder::open(UniqueFd file) {
     frames_.emplace(*std::move(frames));
     return {};
   }
-  // Go's linker writes .debug_frame only, which is stripped; see go_frames.h.
+  // Go's linker writes only .debug_frame, which may be stripped; see go_frames.h.
   return frames.error().code == ErrorCode::kNotFound ? Status() : Status(std::move(frames).error());
 }
 
@@ -142,7 +142,7 @@ Status TableBuilder::check_time() const {
                std::to_string(limits_.time.count()) + " ms");
 }
 
-// Functions may overlap, or lie outside of all code: what comes first holds, up to its end.
+// Functions may overlap, or lie outside of all code: the first one is used, up to its end.
 Status TableBuilder::add_segment(const LoadSegment& segment) {
   const std::uint64_t end = segment.vaddr + segment.file_size;
   std::uint64_t at = segment.vaddr;
@@ -156,10 +156,10 @@ Status TableBuilder::add_segment(const LoadSegment& segment) {
     if (Status status = add_gap(at, start); !status) return status;
     at = std::min(next_function_->end, end);
     if (Status status = add_function(start, at); !status) return status;
-    if (next_function_->end > end) break;  // and goes on in the next segment, if at all
+    if (next_function_->end > end) break;  // the function goes on in the next segment, if at all
   }
   if (Status status = add_gap(at, end); !status) return status;
-  // Behind it is no code, up to the next segment.
+  // Behind the segment is no code, up to the next one.
   return put(end, rule_of_kind(LS_CFA_GAP));
 }
 
@@ -195,7 +195,7 @@ void TableBuilder::find_go_code(const ElfImage& elf) {
     table_.facts.go_refused = functions.error().code != ErrorCode::kNotFound;
     return;
   }
-  // Half of all is for the other code of the file.
+  // Half of the limits is kept for the other code of the file.
   const CodeLimits half{limits_.rows / 2, LS_UNWIND_BLOCK_ROWS / 2, limits_.rules / 2};
   auto code = go_frames(*functions, file_, table_.machine, entry_, half);
   table_.facts.go_refused = !code;
@@ -255,7 +255,7 @@ Status TableBuilder::add_unknown(std::uint64_t start, std::uint64_t end) {
 Status TableBuilder::put(std::uint64_t start, const ls_unwind_rule& rule) {
   auto number = rules_.number_of(rule);
   if (!number) return std::move(number).error();
-  // Of two that start at the same place, the later one holds.
+  // If two pieces start at the same place, the later one is used.
   while (!pieces_.empty() && pieces_.back().start >= start) pieces_.pop_back();
   if (!pieces_.empty() && pieces_.back().rule == *number) return {};
   if (pieces_.size() >= limits_.rows) {

@@ -1,6 +1,6 @@
 // The problem: frame pointers alone leave out a caller.
 //
-//   main:            stp x29, x30, [sp, #-16]!      x29 --> frame record of main: main returns there
+//   main:            stp x29, x30, [sp, #-16]!      x29 --> frame record: where main returns
 //                    mov x29, sp
 //                    bl  clock_gettime              x30 = behind this call
 //   clock_gettime:   ...                            x29 still --> frame record of main

@@ -1,4 +1,4 @@
-// A depth tells where the CFA is, from the stack pointer, and with it where the function returns to:
+// A depth is the distance from the stack pointer to the CFA, which leads to the return address:
 //
 //   x86-64                                     aarch64
 //   CFA      +------------------+              CFA      +------------------+
@@ -9,10 +9,10 @@
 //                                                       +------------------+
 //                                                       | frame pointer    |
 //
-// The depth says nothing of the frame pointer. Its caller's value is needed again where C code or
-// code that changes stacks follows. So it is claimed only where instructions are seen to save it, and
-// where a compiled function has no frame at all. Elsewhere it is lost until some function restores
-// it: the stack does not end there, because Go's functions are found by depths alone.
+// The depth does not show where the frame pointer is. The caller's value is needed again where C
+// code or code that changes stacks follows. So it counts as known only if instructions save it
+// visibly, and if a compiled function has no frame at all. Otherwise it is lost until some function
+// restores it: the stack does not end there, because Go's functions are found by depths alone.
 //
 // Some functions go to another stack, where depths mean nothing (the linker marks them as writing
 // the stack pointer):
@@ -21,13 +21,14 @@
 //                       leads back: such a function is followed by it.
 //   mcall()             leaves its goroutine for good, and goes on with the scheduler. There the
 //                       stack is deeper by one word, or two.
-//   systemstack()       morestack(), asmcgocall(): they have no frame, and where their caller is, only
-//                       the runtime's data says. On x86-64 the frame pointer is still that of the
-//                       caller, and leaves it out. The stack goes on, and is not called whole. On
-//                       aarch64 they replace it, and the stack ends.
+//   systemstack()       morestack(), asmcgocall(): they have no frame, and only the runtime's data
+//                       shows where their caller is. On x86-64 the frame pointer is still that of
+//                       the caller, and leaves it out. The stack goes on, and does not count as
+//                       whole. On aarch64 they replace it, and the stack ends.
 //
-// Functions that nobody calls are marked as well: threads, goroutines and the program start in them.
-// But the kernel's way into a signal handler is marked like them, and that stack goes on.
+// Functions without a caller are marked as well: threads, goroutines and the program start in them.
+// But the function that the kernel calls for a signal is marked in the same way, and that stack
+// goes on.
 #include "unwind_table/go_frames.h"
 
 #include <algorithm>
@@ -47,12 +48,12 @@ using namespace std::string_view_literals;
 
 // Where a function begins to have a frame.
 struct FrameStart {
-  bool has_return = true;   // aarch64: the return address is seen to be saved
-  std::uint64_t saved = 0;  // from there on, the caller's frame pointer is in its place
-  std::uint64_t set = 0;    // from there on, the function has its own; 0: that was not seen
+  bool has_return = true;   // aarch64: the function visibly saves the return address
+  std::uint64_t saved = 0;  // from there on, the caller's frame pointer is saved in its place
+  std::uint64_t set = 0;    // from there on, the function has its own; 0 if that was not found
 };
 
-// Code is filled up to multiples of this behind a function.
+// Behind a function, code is filled up to a multiple of this.
 constexpr std::uint64_t kAlign = 64;
 
 class GoFrames {
@@ -60,7 +61,7 @@ class GoFrames {
   GoFrames(const GoFunctions& functions, const LoadedFile& file, Machine machine,
            std::uint64_t entry)
       : functions_(functions), file_(file), x86_(machine == Machine::kX86_64), entry_(entry) {
-    // What bytes alone tell: where threads begin, and where signal handlers return to.
+    // Bytes alone show where threads begin, and where signal handlers return to.
     const UndescribedCode all{functions.start(), functions.end()};
     const auto parts = look_at_undescribed_code(file, machine, all);
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -87,7 +88,7 @@ class GoFrames {
   };
 
   void add(const GoFunction& function) {
-    // Functions in no order describe nothing.
+    // Functions that are not in order describe nothing.
     if (function.start < at_) return;
     add_until(function.start, rule_of_kind(LS_CFA_GAP));
     const bool is_program = entry_ >= function.start && entry_ < function.end;
@@ -106,21 +107,21 @@ class GoFrames {
         add_depth(function, depth, frame);
       }
     }
-    // Padding belongs to what is before it, and saves a row. A damaged table ends earlier.
+    // Padding belongs to what is before it, which saves a row. A damaged table ends earlier.
     const bool is_padding = !depths.empty() && function.end - at_ < kAlign;
     add_until(function.end, is_padding ? parts_.back().rule : rule_of_kind(LS_CFA_GAP));
   }
 
   void add_depth(const GoFunction& function, const GoDepth& depth, const FrameStart& frame) {
     if (depth.depth == 0) {
-      // Calls change x30. Where a frame is seen to keep it, this is before or behind that frame.
+      // Calls change x30. If a frame visibly keeps it, this is before or behind that frame.
       if (!x86_ && function.is_handwritten && frame.saved == 0 && has_calls()) {
         return add_until(depth.end, rule_of_kind(LS_CFA_GAP));
       }
       const bool kept = !function.is_handwritten || frame.saved != 0;
       return add_until(depth.end, rule_of(0, kept ? LS_FP_SAME : LS_FP_LOST));
     }
-    // Handwritten code may save it anywhere.
+    // Handwritten code may save the return address anywhere.
     if (function.is_handwritten && !frame.has_return) {
       return add_until(depth.end, rule_of_kind(LS_CFA_GAP));
     }
@@ -168,7 +169,7 @@ class GoFrames {
   }
 
   void read_code(const GoFunction& function) {
-    // A frame is made behind the check of the stack's size, whatever follows.
+    // A frame is made right behind the check of the stack's size, so only the first bytes are read.
     constexpr std::uint64_t kMost = 4096;
     code_start_ = function.start;
     code_.assign(std::min(function.end - function.start, kMost), '\0');
@@ -181,8 +182,8 @@ class GoFrames {
     return offset < code.size() ? code.substr(offset) : std::string_view();
   }
 
-  // mov %rbp, n(%rsp) and lea n(%rsp), %rbp, where n leads to CFA - 16; or push %rbp and
-  // mov %rsp, %rbp (Go 1.21).
+  // The instructions are The instructions are mov %rbp, n(%rsp) and lea n(%rsp), %rbp, where n
+  // leads to CFA - 16; or push %rbp and mov %rsp, %rbp (Go 1.21).
   FrameStart find_x86_frame(const std::vector<GoDepth>& depths) const {
     const auto first = std::ranges::find_if(depths, [](const GoDepth& d) { return d.depth != 0; });
     if (first == depths.end()) return {};
@@ -207,8 +208,8 @@ class GoFrames {
     return {true, first->start + size, sets ? first->start + 2 * size : 0};
   }
 
-  // A small frame: str x30, [sp, #-n]!; stur x29, [sp, #-8]; sub x29, sp, #8.
-  // A large one: stp x29, x30, [x20, #-8]; mov sp, x20; sub x29, sp, #8.
+  // A small frame is made by str x30, [sp, #-n]!; stur x29, [sp, #-8]; sub x29, sp, #8. A large one
+  // is made by stp x29, x30, [x20, #-8]; mov sp, x20; sub x29, sp, #8.
   FrameStart find_arm_frame(const std::vector<GoDepth>& depths) const {
     constexpr std::uint32_t kPush = 0xf8000ffe;  // and -n in bits 20 to 12
     constexpr std::uint32_t kStore = 0xf81f83fd;
@@ -244,7 +245,7 @@ class GoFrames {
     return word;
   }
 
-  // Of aarch64: bl, blr. Then x30 does not lead back throughout.
+  // Returns whether the function has bl or blr (aarch64). Then x30 does not lead back throughout.
   bool has_calls() const {
     for (std::size_t i = 0; i + sizeof(std::uint32_t) <= code_.size(); i += sizeof(std::uint32_t)) {
       const std::uint32_t word = word_at(code_start_ + i);
@@ -253,7 +254,7 @@ class GoFrames {
     return false;
   }
 
-  // From where the part before ends.
+  // Adds a part from where the part before ends.
   void add_until(std::uint64_t end, const ls_unwind_rule& rule) {
     for (; next_mark_ != marks_.end() && next_mark_->start < end && at_ < end;) {
       put(next_mark_->start, rule);
@@ -278,7 +279,7 @@ class GoFrames {
   std::uint64_t entry_;
   std::vector<Mark> marks_;
   std::vector<Mark>::const_iterator next_mark_;
-  std::vector<char> code_;  // of the function, as far as it is looked at
+  std::vector<char> code_;  // the code the code of the function, as far as it is looked at
   std::uint64_t code_start_ = 0;
   std::uint64_t at_ = functions_.start();
   std::vector<CodePart> parts_;

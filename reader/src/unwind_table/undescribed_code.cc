@@ -1,6 +1,6 @@
 // Eight things are told from bytes:
 //
-//   padding        linkers and compilers fill up to the next function; nobody executes it
+//   padding linkers and compilers fill up to the next function; it is never executed
 //   frame states   functions are followed by their instructions, from where they start: x86_frames.h,
 //                  frame_states.h. A function without a frame has its caller at the top of the stack
 //                  or in x30, and frame pointers would leave that out.
@@ -17,8 +17,8 @@
 //
 // Frame pointers are believed for a gap as a whole: where it is too large to be followed, and on
 // aarch64 where no function is known to start. A gap is what lies between two functions that are
-// described, so next to Chromium's 200 MB there are small ones, of hand-written code. Each is judged
-// for itself.
+// described, so next to Chromium's 200 MB there are small ones, of hand-written code. Each is
+// judged for itself.
 #include "unwind_table/undescribed_code.h"
 
 #include <algorithm>
@@ -47,18 +47,18 @@ constexpr std::uint64_t kPiece = 4 << 20;
 constexpr std::uint64_t kMostFollowed = 2 << 20;
 // So that no code that is looked for lies across two pieces.
 constexpr std::uint64_t kOverlap = 32;
-// Longer ones exist only as code. (Large pages may be filled up to 2 MiB; as a gap they do no
-// harm.)
+// Longer sequences of such instructions are code. (Large pages may be filled up to 2 MiB; as a gap
+// that does no harm.)
 constexpr std::uint64_t kMostPadding = 64;
-// The first code of a program, up to its only call, which does not return. glibc's and musl's have
-// 40 bytes.
+// The entry is the first code of a program, up to its only call, which does not return. glibc's and
+// musl's have 40 bytes.
 constexpr std::uint64_t kEntryBytes = 64;
 
-// nop; call runtime.goexit1; nop; padding
+// Recognizes Recognizes nop; call runtime.goexit1; nop; padding..
 bool is_x86_goroutine_end(std::string_view code) {
   return code.starts_with("\x90\xe8"sv) && code.substr(6, 2) == "\x90\xcc"sv;
 }
-// mov x0, x0; bl runtime.goexit1; padding
+// Recognizes Recognizes mov x0, x0; bl runtime.goexit1; padding..
 bool is_arm_goroutine_end(std::string_view code) {
   return code.starts_with("\xe0\x03\0\xaa"sv) && (code[7] & '\xfc') == '\x94' &&
          code.substr(8) == "\0\0\0\0"sv;
@@ -78,24 +78,25 @@ struct Signs {
 };
 
 const Signs& signs_of(Machine machine) {
-  // push %rbp; mov %rsp, %rbp, in both encodings. Go before 1.21: lea n(%rsp), %rbp.
+  // These are push %rbp; mov %rsp, %rbp in both encodings, and for Go before 1.21: lea n(%rsp),
+  // %rbp.
   static const Signs x86{{"\x55\x48\x89\xe5"sv, "\x55\x48\x8b\xec"sv, "\x48\x8d\x6c\x24"sv},
-                         // mov $15, %rax; syscall
+                         // This is This is mov $15, %rax; syscall..
                          "\x48\xc7\xc0\x0f\0\0\0\x0f\x05"sv,
-                         // xor %ebp, %ebp; pop %rdi; call *%r9: __clone of musl
+                         // This is __clone of musl: xor %ebp, %ebp; pop %rdi; call *%r9.
                          {"\x31\xed\x5f\x41\xff\xd1"sv,
                           // call *%r12; mov $111, %edi: runtime.clone of Go
                           "\x41\xff\xd4\xbf\x6f\0\0\0"sv},
                          8,
                          true,
                          {32, is_x86_goroutine_end}};
-  // mov x29, sp. Go: sub x29, sp, #8.
+  // These are mov x29, sp, and for Go: sub x29, sp, #8.
   static const Signs arm{{"\xfd\x03\x00\x91"sv, "\xfd\x23\x00\xd1"sv},
-                         // mov x8, #139; svc #0
+                         // This is This is mov x8, #139; svc #0..
                          "\x68\x11\x80\xd2\x01\0\0\xd4"sv,
-                         // ldp x1, x0, [sp], #16; blr x1: __clone of musl
+                         // This is __clone of musl: ldp x1, x0, [sp], #16; blr x1.
                          {"\xe1\x03\xc1\xa8\x20\x00\x3f\xd6"sv,
-                          // blr x0; mov w0, #111: runtime.clone of Go
+                          // This is runtime.clone of Go: blr x0; mov w0, #111.
                           "\0\0\x3f\xd6\xe0\x0d\x80\x52"sv},
                          4,
                          false,
@@ -155,7 +156,7 @@ class Gap {
     });
     for (std::string_view entry : signs_.thread_entries) {
       for_each(code, entry, [&](std::size_t at) {
-        // And what the thread does when its function has returned.
+        // The mark includes what the thread does when its function has returned.
         mark(address + at, address + at + entry.size() + 8, LS_CFA_ENTRY);
       });
     }
@@ -215,7 +216,7 @@ class Gap {
     std::vector<CodePart> parts;
     std::uint64_t at = start_;
     for (const Mark& mark : marks_) {
-      if (!parts.empty() && mark.start < at) continue;  // the same, seen in two pieces
+      if (!parts.empty() && mark.start < at) continue;  // the same mark, found in two pieces
       add_unmarked(parts, at, mark.start);
       parts.push_back({mark.start, mark.rule});
       at = mark.end;
@@ -230,7 +231,7 @@ class Gap {
     std::uint64_t end;
     ls_unwind_rule rule;
   };
-  // Of a hostile file that is nothing but returns from signal handlers.
+  // This bounds a hostile file that is nothing but returns from signal handlers.
   static constexpr std::size_t kMostMarks = 1024;
 
   ls_unwind_rule rest() const { return rule_of_kind(frame_pointers_ ? LS_CFA_GAP_FP : LS_CFA_GAP); }
@@ -253,7 +254,7 @@ class Gap {
     }
   }
 
-  // Entries stand side by side.
+  // Entries are next to each other.
   void look_for_plt(std::string_view code, std::uint64_t address) {
     for (std::size_t at = (0 - address) % signs_.plt_align; at < code.size();) {
       const PltEntry entry = find_plt_entry(code.substr(at), address + at, machine_);
@@ -262,7 +263,7 @@ class Gap {
     }
   }
 
-  // Between paddings, at the start of a line of the cache: Go aligns functions to 32 bytes.
+  // A bare call is between paddings, at the start of a cache line: Go aligns functions to 32 bytes.
   void look_for_bare_calls(std::string_view code, std::uint64_t address) {
     constexpr std::uint64_t kAlign = 32;
     constexpr std::size_t kSize = 6;
@@ -273,7 +274,7 @@ class Gap {
     }
   }
 
-  // Aligned as Go aligns functions.
+  // The place is aligned as Go aligns functions.
   void look_for_goroutine_ends(std::string_view code, std::uint64_t address) {
     const std::size_t align = signs_.goroutine_end.align;
     for (std::size_t at = (0 - address) % align; at + kGoroutineEnd <= code.size(); at += align) {
@@ -298,7 +299,7 @@ class Gap {
   std::uint64_t end_;
   bool frame_pointers_ = false;
   std::vector<Mark> marks_;
-  std::vector<CodePart> unmarked_;  // what holds where nothing is marked, from start_ on
+  std::vector<CodePart> unmarked_;  // the rules where nothing is marked, from start_ on
 };
 
 }  // namespace

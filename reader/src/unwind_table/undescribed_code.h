@@ -1,4 +1,4 @@
-// Code that no call frame information describes: what its bytes tell an unwinder all the same.
+// This finds out what the bytes of code without call frame information show to an unwinder.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ KnownFunctions known_functions(const ElfImage& file);
 struct UndescribedCode {
   std::uint64_t start = 0;
   std::uint64_t end = 0;                      // in the same segment
-  std::uint64_t entry = 0;                    // the file's entry point, wherever it is
+  std::uint64_t entry = 0;                    // the file's entry point, inside of the gap or not
   const KnownFunctions* functions = nullptr;  // null: only marks are wanted, no code is followed
   CodeLimits limits{};                        // for what is followed; beyond them nothing is
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* How to get from a frame to its caller, as numbers: what call frame information says, made ready
- * for a program that may neither parse nor loop. User space makes these tables from files
- * (build_unwind_table.h), a step reads them (unwind/unwind_step.h).
+/* These tables are the way from a frame to its caller, as numbers: call frame information, prepared
+ * for a program that may neither parse nor loop. User space makes the tables from files
+ * (build_unwind_table.h), and a step reads them (unwind/unwind_step.h).
  *
  *   text of a module     pages of 64 KiB        rows of a page, sorted         rules of the module
  *   +------------+       +------------------+   +-----------------------+     +-------------------+
@@ -9,9 +9,9 @@
  *   | page 1     |       | number of rows   |   | offset 4660 | rule 2    |    | RA at CFA - 8, .. |
  *   ...                                         ...
  *
- * A row holds up to the next one. The first row of a page stands at offset 0 and repeats the rule
- * that is in force there, so a search never leaves its page. Where nothing is known, a row says so:
- * nothing is left to be guessed from the row before.
+ * A row is valid up to the next one. The first row of a page is at offset 0 and repeats the rule
+ * that is valid there, so a search never leaves its page. Code about which nothing is known has a
+ * row for that, so the row before is never used for it.
  *
  * The CFA is what the stack pointer was before the call. RA is the return address. */
 #ifndef LABELSCOPE_UNWIND_RULES_H
@@ -21,37 +21,37 @@
 #include <linux/types.h>
 #endif
 
-/* A row: the low half of the address, and the number of a rule. */
+/* A row is the low half of the address, and the number of a rule. */
 #define LS_UNWIND_ROW(offset, rule) ((offset) << 16 | (rule))
 #define LS_UNWIND_ROW_OFFSET(row) ((row) >> 16)
 #define LS_UNWIND_ROW_RULE(row) ((row)&0xffff)
 
 #define LS_UNWIND_PAGE_BITS 16
-/* Of a block, 64 KiB of them: one value of the map. All rows of a page lie in one block. No page of
- * a real file has more than 5,060. */
+/* A block has so many rows, which are 64 KiB: one value of the map. All rows of a page are in one
+ * block. No page of a real file has more than 5,060. */
 #define LS_UNWIND_BLOCK_ROWS 16384
-/* So that a row can name each. The largest real file needs 707. */
+/* A row has 16 bits for the number of a rule. The largest real file needs 707 rules. */
 #define LS_UNWIND_MAX_RULES 65535
 
 /* Where the CFA is, or why there is none. The names are for people who look at tables. */
-#define LS_CFA_KINDS(X)                                                                            \
-  X(LS_CFA_GAP, "gap")                 /* nothing describes this code */                           \
-  X(LS_CFA_GAP_FP, "frame-pointer")    /* nothing does, but it keeps frame pointers */             \
-  X(LS_CFA_ENTRY, "entry")             /* first code of a program or thread: there is no caller */ \
-  X(LS_CFA_UNSUPPORTED, "unsupported") /* described as nothing below can say */                    \
-  X(LS_CFA_SP, "sp")                   /* stack pointer + cfa_offset */                            \
-  X(LS_CFA_FP, "fp")                   /* frame pointer + cfa_offset */                            \
-  X(LS_CFA_REGISTER, "register")       /* register `operand` + cfa_offset */                       \
-  X(LS_CFA_PLT, "plt")       /* sp + cfa_offset, + 8 from the byte `operand` of a PLT entry on */  \
-  X(LS_CFA_AT_SP, "at-sp")   /* *(sp + cfa_offset) + 8 * operand */                                \
-  X(LS_CFA_AT_FP, "at-fp")   /* *(fp + cfa_offset) + 8 * operand */                                \
+#define LS_CFA_KINDS(X)                                                                           \
+  X(LS_CFA_GAP, "gap")                 /* nothing describes this code */                          \
+  X(LS_CFA_GAP_FP, "frame-pointer")    /* nothing does, but it keeps frame pointers */            \
+  X(LS_CFA_ENTRY, "entry")             /* first code of a program or thread, without a caller */  \
+  X(LS_CFA_UNSUPPORTED, "unsupported") /* described as nothing below can say */                   \
+  X(LS_CFA_SP, "sp")                   /* stack pointer + cfa_offset */                           \
+  X(LS_CFA_FP, "fp")                   /* frame pointer + cfa_offset */                           \
+  X(LS_CFA_REGISTER, "register")       /* register `operand` + cfa_offset */                      \
+  X(LS_CFA_PLT, "plt")       /* sp + cfa_offset, + 8 from the byte `operand` of a PLT entry on */ \
+  X(LS_CFA_AT_SP, "at-sp")   /* *(sp + cfa_offset) + 8 * operand */                               \
+  X(LS_CFA_AT_FP, "at-fp")   /* *(fp + cfa_offset) + 8 * operand */                               \
   X(LS_CFA_SIGNAL, "signal") /* the kernel's signal frame: all registers lie on the stack */
 
 #define LS_CFA_ENUMERATOR(name, text) name,
 enum ls_cfa_kind { LS_CFA_KINDS(LS_CFA_ENUMERATOR) LS_CFA_KIND_COUNT };
 
-/* `operand` of LS_CFA_GAP_FP: the code has no frame of its own and has changed the stack, so that the
- * frame pointer is its caller's, and leaves that caller out. */
+/* This is the `operand` of LS_CFA_GAP_FP if the code has no frame of its own and has changed the
+ * stack, so that the frame pointer is its caller's, and leaves that caller out. */
 #define LS_FP_LEAVES_OUT 1
 
 /* `operand` of LS_CFA_SP and LS_CFA_FP, bits: no call frame information says so, but the instructions
@@ -62,10 +62,10 @@ enum ls_cfa_kind { LS_CFA_KINDS(LS_CFA_ENUMERATOR) LS_CFA_KIND_COUNT };
 enum ls_ra_kind {
   LS_RA_NONE = 0,    /* undefined: the root of the thread */
   LS_RA_AT_CFA = 1,  /* at CFA + ra_offset */
-  LS_RA_REGISTER = 2 /* in register ra_offset, of which only the interrupted code knows the value */
+  LS_RA_REGISTER = 2 /* in register ra_offset, whose value is known only for interrupted code */
 };
 
-/* The caller's frame pointer. */
+/* Where the caller's frame pointer is. */
 enum ls_fp_kind {
   LS_FP_SAME = 0,
   LS_FP_AT_CFA = 1, /* at CFA + fp_offset */
@@ -86,11 +86,11 @@ struct ls_unwind_rule {
 
 struct ls_unwind_page {
   __u32 block;
-  __u16 first; /* row of the block */
-  __u16 count; /* 0: no code here */
+  __u16 first; /* first row in the block */
+  __u16 count; /* 0 if there is no code here */
 };
 
-/* A page in the memory of user space: rows first .. first + count of its table. */
+/* A page in the memory of user space has the rows first .. first + count of its table. */
 struct ls_unwind_rows {
   __u32 first;
   __u32 count;

@@ -1,6 +1,6 @@
-// The data rules on one label set. Like the walk (label_walk.cc has a drawing), the check goes from
-// pointer to set to array to strings. Unlike the walk, it goes on after a fault as far as it can,
-// and says which rule each fault breaks.
+// This checks the data rules on one label set. Like the walk (label_walk.cc has a drawing), the
+// check goes from pointer to set to array to strings. Unlike the walk, it goes on after a fault as
+// far as it can, and reports which rule each fault breaks.
 //
 // A read that fails breaks a rule only if the program itself could not read there either. If the
 // process ends during the check, that breaks no rule.
@@ -19,7 +19,7 @@
 namespace labelscope {
 namespace {
 
-// Enough of a key to recognize it.
+// So many bytes of a key are enough to recognize it.
 constexpr std::size_t kShownKeyBytes = 64;
 
 std::string counted(std::uint64_t count, const std::string& noun) {
@@ -34,7 +34,8 @@ class SetChecker {
   SetCheck check(Address variable);
 
  private:
-  // kMissing: there is no memory, which is a finding. kGone: we cannot look at the process.
+  // kMissing means that there is no memory, which is a finding; kGone that labelscope cannot look
+  // at the process.
   enum class Reading { kDone, kMissing, kGone };
   struct Text {
     Reading reading = Reading::kMissing;
@@ -54,7 +55,7 @@ class SetChecker {
   void check_limits(std::uint64_t count);
   void report(RuleId rule, std::string found, std::string fix,
               FindingCode code = FindingCode::kRule, Harm harm = Harm::kSlight);
-  // The same for what keeps every reader from the set.
+  // Does the same for a fault that keeps every reader from the set.
   void report_unreadable(RuleId rule, FindingCode code, std::string found, std::string fix) {
     readable_ = false;
     report(rule, std::move(found), std::move(fix), code, Harm::kUnreadable);
@@ -68,7 +69,7 @@ class SetChecker {
   const MemorySource& memory_;
   Address stack_pointer_;
   SetCheck result_;
-  bool readable_ = true;  // a reader could read all of the set so far
+  bool readable_ = true;  // true if a reader could read all of the set so far
   bool gone_ = false;
   std::size_t bytes_read_ = 0;
   // The state of the walk over the set.
@@ -77,7 +78,7 @@ class SetChecker {
   std::uint64_t with_key_ = 0;
   std::uint64_t label_bytes_ = 0;
   bool beyond_bounds_ = false;
-  std::map<std::string, std::optional<std::string>> labels_;  // nullopt: the value is null
+  std::map<std::string, std::optional<std::string>> labels_;  // nullopt if the value is null
 };
 
 SetChecker::Reading SetChecker::read(Address address, std::span<std::byte> out) {
@@ -121,7 +122,7 @@ void SetChecker::report(RuleId rule, std::string found, std::string fix, Finding
 
 SetCheck SetChecker::finish(CheckedSet::State state, LabelSet labels) {
   result_.set = {state, std::move(labels)};
-  // The process has ended: the faults that we saw may come from its end.
+  // The process has ended, so the faults that were found may come from its end.
   if (gone_) result_.diagnostics.clear();
   result_.tested = !result_.diagnostics.empty() || result_.ranges.size() > 1;
   std::ranges::stable_sort(result_.diagnostics, {}, &Diagnostic::rule);
@@ -222,7 +223,7 @@ void SetChecker::check_storage(const RemoteSet& head) {
   }
 }
 
-// Reads the elements, kMaxCheckedElements at most; nullopt if some cannot be read.
+// Reads at most kMaxCheckedElements elements; returns nullopt if some cannot be read.
 std::optional<std::vector<RemoteLabel>> SetChecker::read_storage(Address storage,
                                                                  std::uint64_t count) {
   if (count > kAddressEnd / sizeof(RemoteLabel)) return std::nullopt;
@@ -249,7 +250,7 @@ void SetChecker::explain_storage(Address storage, std::uint64_t count) {
     ++there;
   }
   if (gone_) return;
-  // A count that no reader takes is taken for nonsense, not for an array that is gone.
+  // A count that no reader accepts is treated as impossible, not as an array that is gone.
   report_unreadable(
       abi_v1::kStorageReadable,
       count > LS_MAX_SLOTS ? FindingCode::kMalformedSet : FindingCode::kBadPointer,
@@ -260,7 +261,7 @@ void SetChecker::explain_storage(Address storage, std::uint64_t count) {
       fix);
 }
 
-// "element 3 of 5"
+// Returns "element 3 of 5".
 std::string SetChecker::position() const {
   return "element " + std::to_string(index_ + 1) + " of " + std::to_string(count_);
 }

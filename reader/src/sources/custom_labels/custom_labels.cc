@@ -1,4 +1,5 @@
-// CustomLabels: file_judge.cc judges files, label_walk.h reads threads, explain_walk.cc tells it.
+// CustomLabels combines three parts: file_judge.cc judges files, label_walk.h reads threads,
+// explain_walk.cc writes that in sentences.
 #include "sources/custom_labels/custom_labels.h"
 
 #include "base/text.h"
@@ -31,10 +32,10 @@ Address pointer_at(const MemorySource& memory, Address address) {
 
 }  // namespace
 
-// CUSTOM_LABELS_LIBRARY_NAME_REGEX, written out as code: std::regex uses stack for every letter,
-// and the target chooses the length of the name.
+// This is CUSTOM_LABELS_LIBRARY_NAME_REGEX, written out as code: std::regex uses stack for every
+// letter, and the target chooses the length of the name.
 bool CustomLabels::is_publisher_name(std::string_view path) const {
-  constexpr std::string_view kDeleted = " (deleted)";  // how the kernel marks a replaced file
+  constexpr std::string_view kDeleted = " (deleted)";  // the kernel's mark of a replaced file
   constexpr std::string_view kLibrary = "libcustomlabels";
   constexpr std::string_view kSuffix = ".so";
   if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());

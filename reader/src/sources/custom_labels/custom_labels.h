@@ -1,4 +1,5 @@
-// Labels by Custom Labels ABI v1 (writer-lib/ABI.md): a thread-local pointer to a label set.
+// This is the label source of Custom Labels ABI v1 (writer-lib/ABI.md): a thread-local pointer to a
+// label set.
 #pragma once
 
 #include "sources/label_source.h"

@@ -1,5 +1,5 @@
-// The rules of ABI v1 about a file, one by one. The names are the ABI's, the sizes those of a
-// 64-bit process.
+// This checks the rules of ABI v1 about a file, one by one. The names are the ABI's, the sizes
+// those of a 64-bit process.
 //
 // One cause is reported once. For example, if the symbol is no thread-local variable, then the
 // rules about thread-local variables are not checked; they do not count as met either.
@@ -27,7 +27,7 @@ constexpr std::uint64_t kPointerBytes = 8;
   "-Wl,--export-dynamic-symbol=" CUSTOM_LABELS_VERSION_SYMBOL \
   " -Wl,--export-dynamic-symbol=" CUSTOM_LABELS_CURRENT_SET_SYMBOL
 constexpr const char* kExport = "link with " LABELSCOPE_EXPORT_OPTIONS;
-// There is no table of dynamic symbols that those options could add to.
+// This is the fix if there is no table of dynamic symbols that those options could add to.
 constexpr const char* kLinkOtherwise =
     "link it dynamically, or with -static-pie instead of -static, and "
     "with " LABELSCOPE_EXPORT_OPTIONS;
@@ -103,7 +103,7 @@ void FileJudge::judge_name(const std::string& name) {
 }
 
 void FileJudge::judge_exports() {
-  // Neither may be exported for the same reason: a missing option, a version script.
+  // Both may be hidden for the same reason: a missing option, or a version script.
   const bool hidden_alike =
       version_ && variable_ && !is_exported(file_.version) && !is_exported(file_.variable) &&
       (!file_.has_dynamic_symbols ||
@@ -127,7 +127,7 @@ void FileJudge::judge_export(RuleId rule, const InspectedSymbol& symbol, Finding
          "define both symbols in this file and export them", Harm::kUnreadable, missing);
 }
 
-// `names`: what is hidden, with its verb.
+// `names` is what is hidden, with its verb.
 void FileJudge::find_hidden(RuleId rule, const ElfSymbol& symbol, const std::string& names) {
   const bool local = symbol.binding == STB_LOCAL;
   const bool is_static = file_.executable && !file_.has_dynamic_symbols;
@@ -186,7 +186,7 @@ void FileJudge::judge_variable(const ElfSymbol& symbol) {
   if (file_.executable) {
     judge_executable_access(symbol);
   } else if (is_exported(file_.variable) && file_.relocations_read) {
-    // If the variable is not exported, its descriptor cannot name it. That is no second mistake.
+    // If the variable is not exported, its descriptor cannot name it. That is not a second mistake.
     judge_library_access();
   }
   if (!file_.tls) return;

@@ -1,5 +1,5 @@
-// The rules of Custom Labels ABI v1: about a file (platform and name, the two symbols, how the
-// variable is reached), and about a label set in memory.
+// These are the rules of Custom Labels ABI v1: about a file (platform and name, the two symbols,
+// how the variable is reached), and about a label set in memory.
 //
 // Compilers that write TLS descriptors:
 //
@@ -21,7 +21,7 @@ using enum Severity;
 using enum CheckDepth;
 using enum RuleSubject;
 
-// Headings of the ABI.
+// These are headings of the ABI.
 constexpr const char* kPlatforms = "Supported platforms";
 constexpr const char* kSymbols = "Exposed symbols";
 constexpr const char* kVersion = "custom_labels_abi_version";
@@ -29,7 +29,7 @@ constexpr const char* kCurrentSet = "custom_labels_current_set";
 constexpr const char* kData = "Interpretation of data";
 constexpr const char* kDescription = "Description";
 
-// What several rules say.
+// These are texts that several rules share.
 constexpr const char* kExport =
     "Define it without static and with default visibility; name it in the version script if there "
     "is one; link an executable with an option that exports it.";

@@ -1,4 +1,5 @@
-// The rules of Custom Labels ABI v1 (writer-lib/ABI.md) by name; rules.cc has what they say.
+// These are the rules of Custom Labels ABI v1 (writer-lib/ABI.md) by name; rules.cc has their
+// texts.
 #pragma once
 
 #include <span>
@@ -15,8 +16,9 @@ inline constexpr RuleId kLibraryFileName{3};
 inline constexpr RuleId kVersionExported{10};
 inline constexpr RuleId kVersionSize{11};
 inline constexpr RuleId kVersionValue{12};
-inline constexpr RuleId kVersionConstant{13};  // warning: in memory that can be written
-inline constexpr RuleId kVersionKind{14};      // not a data object: thread-local, or a function
+inline constexpr RuleId kVersionConstant{13};  // warning: it is in memory that can be written
+// it is thread-local or a function, and not a data object
+inline constexpr RuleId kVersionKind{14};
 // custom_labels_current_set
 inline constexpr RuleId kCurrentSetExported{20};
 inline constexpr RuleId kCurrentSetThreadLocal{21};

@@ -1,5 +1,5 @@
-// Two reads. A thread that stands still shows one moment: while its mark is 0 it has no trace to
-// show, as where there is none.
+// The walk is two reads. A stopped thread shows one moment: while its mark is 0, it has no trace,
+// as if there were none.
 #include "sources/elastic_context/elastic_context.h"
 
 #include <array>
@@ -62,7 +62,7 @@ ls_outcome outcome_of(const Walk& seen) {
 ElasticContext::ElasticContext()
     : LabelSource({.number = LS_SOURCE_ELASTIC, .name = kSymbol, .variable_symbol = kSymbol}) {}
 
-// Its description asks for this name; every other one that exports the variable is read, too.
+// Its description requires this name; every other file that exports the variable is read, too.
 bool ElasticContext::is_publisher_name(std::string_view path) const {
   return base_name(path).starts_with("elastic-jvmti-linux-");
 }
@@ -86,7 +86,7 @@ Observation ElasticContext::decode(std::span<const std::byte> raw, std::uint8_t 
   if (raw.size() != sizeof record) return {LS_UNREADABLE_MALFORMED, 0, {}};
   std::memcpy(&record, raw.data(), sizeof record);
   LabelSet labels = labels_of(record, publisher);
-  // Only records with labels are sent.
+  // Only records with labels are sent, so a record without any is malformed.
   if (labels.empty()) return {LS_UNREADABLE_MALFORMED, 0, {}};
   return {LS_LABELLED, 0, std::move(labels)};
 }

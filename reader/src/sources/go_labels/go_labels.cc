@@ -1,4 +1,4 @@
-// GoLabels: go_runtime.h asks the file, go_walk.h the thread. Here is what they say together.
+// GoLabels combines two parts: go_runtime.h reads the file, go_walk.h the thread.
 #include "sources/go_labels/go_labels.h"
 
 #include "base/text.h"
@@ -136,7 +136,7 @@ AccessPlan GoLabels::reach(const Reachable& publisher) const {
   const Address bias = publisher.module.load_bias;
   const auto layout = go_layout(go.minor);
   AccessPlan plan;
-  if (!layout || go.slot == Slot::kUnknown) return plan;  // the file's findings say why
+  if (!layout || go.slot == Slot::kUnknown) return plan;  // the file's findings have the reason
   if (go.slot == Slot::kGot) {
     plan = reach_by_got(publisher, bias + go.got);
   } else if (go.slot == Slot::kRegister) {

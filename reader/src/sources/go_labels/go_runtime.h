@@ -1,5 +1,5 @@
-// What a file tells of the Go runtime in it: the version of Go, and where the runtime keeps the
-// goroutine that a thread runs (g). Nothing here needs symbols, debug information or section
+// These functions find out about the Go runtime in a file: the version of Go, and where the runtime
+// keeps the goroutine that a thread runs (g). They need no symbols, debug information or section
 // headers, since Go programs are often stripped.
 //
 //   version    build information, which the linker puts into each file since Go 1.13. Before, and
@@ -10,8 +10,8 @@
 //     aarch64  in register x28. C code uses that register for itself, so a program with cgo keeps a
 //              copy in TLS: the runtime's load_g() reads it, if a flag says that there is cgo.
 //
-// Only what the code says counts. That the offset is -8 on x86-64 is true of Go's own linker; with
-// another one g may be anywhere, and -8 is somebody else's variable.
+// Only the code counts. The offset is -8 on x86-64 with Go's own linker; with another linker g may
+// be anywhere, and another variable is at -8.
 #pragma once
 
 #include <cstdint>
@@ -47,25 +47,26 @@ struct GoRuntime : OwnFacts {
 // Whether the file has a runtime of Go, and of which version; quick. Bytes of the file are hostile:
 // the version is cut to a bounded length.
 Result<std::optional<GoRuntime>> find_go_runtime(const ElfImage& image);
-// Searches the code for where g is, some milliseconds for ten megabytes.
+// Searches the code for where g is. That takes a few milliseconds for ten megabytes.
 Status find_go_slot(const ElfImage& image, GoRuntime& go);
 
-// 19 of "go1.19.8", of "devel go1.19-abc" and "go1.19rc1 X:flag"; 0: it does not say.
+// Returns 19 for "go1.19.8", "devel go1.19-abc" and "go1.19rc1 X:flag", and 0 if it is not known.
 unsigned go_minor_version(std::string_view version);
 
-// Where the fields are that lead from g to the labels: bytes from the start of the runtime's
-// structures g and m. The same on both processors.
+// Where the fields are that lead from g to the labels, in bytes from the start of the runtime's
+// structures g and m. They are the same on both processors.
 struct GoLayout {
   std::uint16_t g_m = 0;
   std::uint16_t g_labels = 0;
   std::uint16_t m_procid = 0;
-  // Labels are a map, in which an entry whose mark is at least this exists; 0: a slice.
+  // If it is not 0, labels are a map, in which an entry exists if its mark is at least this. If it
+  // is 0, they are a slice.
   std::uint16_t least_mark = 0;
 };
-// The versions whose layout is known.
+// These are the versions whose layout is known.
 inline constexpr unsigned kOldestGo = 11;
 inline constexpr unsigned kNewestGo = 27;
-// nullopt: not one of these.
+// Returns nullopt for any other version.
 std::optional<GoLayout> go_layout(unsigned minor);
 
 }  // namespace labelscope

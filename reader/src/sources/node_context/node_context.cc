@@ -1,4 +1,4 @@
-// From the thread's entry to the record of the asynchronous work that runs:
+// This walk goes from the thread's entry to the record of the asynchronous work that runs:
 //
 //   variable, 32 bytes        V8's own words: a pointer to an object has 1 added, a small integer
 //   |  0  slot ---------+     stands in the upper half of a word
@@ -11,11 +11,11 @@
 //                                                         |
 //                                 record <--- object <----+
 //
-// * Before 5.20, the address of a word that is `undefined`. A pointer to an object is odd, so they can be
-// told apart.
+// * Before 5.20, the address of a word that is `undefined`. A pointer to an object is odd, so they
+// can be distinguished.
 //
-// Where the table is in a map, and how its numbers begin, has been the same in node 22 to 26. How an
-// object leads to its record has changed with the writer:
+// Where the table is in a map, and how its numbers begin, has been the same in node 22 to 26. How
+// an object leads to its record has changed with the writer:
 //
 //   version    in the process context (threadlocal.)              the record is at
 //   5.16       wrapped_object_offset                              *(*(object + that) + 24)
@@ -23,16 +23,17 @@
 //   5.19       js_object_record_offset                            *(object + that)
 //   5.20       none; `offset` above is not 0                      *(object + offset)
 //
-// (5.16 to 5.19 say 24 with each node, which is right for node 22. Since node 23 it is 32, and what they
-// lead to is no record.)
+// (5.16 to 5.19 publish 24 with each node, which is right for node 22. Since node 23 it is 32, and
+// they lead to something that is no record.)
 //
-// So a recipe's first parameter has four numbers of 16 bits: of the table in a map, of the numbers in a
-// table, of the first step, and of the second one plus 1 (0: there is none). All come from the process,
-// which may lie: every read is checked, and a bucket is followed for kLongestChain entries.
+// So a recipe's first parameter has four numbers of 16 bits: the offset of the table in a map, of
+// the numbers in a table, of the first step, and of the second one plus 1 (0 if there is none). All
+// come from the process, which may be hostile: every read is checked, and a bucket is followed for
+// at most kLongestChain entries.
 //
 // The writer sets the slot last and clears it first. JavaScript moves objects only while the thread
-// stands at a safe point, and labelscope reads threads that stand still. A map that is just made larger
-// has other words than numbers in its table: that is a torn reading.
+// is at a safe point, and labelscope reads stopped threads. A map that is just made larger has
+// other words than numbers in its table: that is a torn reading.
 #include "sources/node_context/node_context.h"
 
 #include <array>
@@ -69,11 +70,11 @@ bool is_object(std::uint64_t word) { return (word & 3) == 1; }
 bool is_small(std::uint64_t word) { return static_cast<std::uint32_t>(word) == 0; }
 std::uint64_t small(std::uint64_t word) { return word >> 32; }
 
-// Where the walk ended: at a record's address, or not.
+// Where the walk ended: at a record's address, or before.
 struct Found {
   ls_outcome outcome = LS_LABELLED;
   Address record = 0;
-  std::string why;  // there is none, for people
+  std::string why;  // why there is none, for people
 };
 
 class Walker {
@@ -131,7 +132,7 @@ class Walker {
   }
   static Found torn() { return {LS_UNREADABLE_TORN, 0, "the map's table is just being replaced"}; }
 
-  // The value of the key, in `record`.
+  // Finds the value of the key, and puts it into `record`.
   Found find_in(Address numbers, std::uint64_t key, std::uint32_t hash) const {
     const auto counts = read<std::array<std::uint64_t, 3>>(numbers);
     if (!counts) return lost("the map's table", numbers);
@@ -159,7 +160,7 @@ class Walker {
             "a bucket of the map has more than " + std::to_string(kLongestChain) + " entries"};
   }
 
-  // From the object's field to the record; 0: there is none.
+  // Goes from the object's field to the record. Returns 0 if there is none.
   Found follow(Address field, Address second) const {
     auto pointer = read<Address>(field);
     if (!pointer) return lost("the object", field);
@@ -182,7 +183,7 @@ class Walker {
   Address table_;
   Address header_;
   Address first_;
-  Address second_;  // plus 1; 0: none
+  Address second_;  // the offset plus 1, or 0 if there is no second step
 };
 
 Found find_record(const ThreadView& thread) {
@@ -190,7 +191,7 @@ Found find_record(const ThreadView& thread) {
       .find(thread.variable);
 }
 
-// Nothing: the process says a number that no offset can be.
+// Returns nothing if the process publishes a number that no offset can be.
 std::optional<std::uint64_t> offset_of(const ProcessFacts* facts, std::string_view name,
                                        std::int64_t otherwise) {
   std::int64_t said = otherwise;

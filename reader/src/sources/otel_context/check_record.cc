@@ -39,10 +39,10 @@ class RecordChecker {
 
   const ThreadView& thread_;
   SetCheck result_;
-  std::map<std::uint8_t, std::string> attributes_;  // by key: the last one counts
+  std::map<std::uint8_t, std::string> attributes_;  // by key; the last one counts
 };
 
-// Each rule once, with the number of cases.
+// Reports each rule once, with the number of cases.
 void RecordChecker::report(Finding finding) {
   const auto known = std::ranges::find(result_.diagnostics, finding.rule, &Diagnostic::rule);
   if (known != result_.diagnostics.end()) {
@@ -149,7 +149,7 @@ void RecordChecker::check_value(const Attribute& attribute) {
 void RecordChecker::check_names(const Attribute& attribute) {
   auto finding = find_unnamed(attribute.key, thread_.facts());
   if (!finding) return;
-  // A process context without names is a mistake of its own, unless it says why it has none.
+  // A process context without names is a mistake of its own, unless it publishes why it has none.
   if (finding->rule != kKeysPublished || !says_why()) report(*std::move(finding));
 }
 
@@ -172,7 +172,8 @@ void RecordChecker::check_process() {
   }
 }
 
-// As the walk would show them; a key without a name by its number, so that a change is seen.
+// Takes the labels as the walk would show them, and a key without a name by its number, so that a
+// change is seen.
 void RecordChecker::take_labels(const Head& head) {
   LabelSet& labels = result_.set.labels;
   add_ids(head, 0, labels);

@@ -1,6 +1,6 @@
-// The walk is three reads: the pointer, the record's head, its attributes. A thread that stands
-// still shows one moment: the writer sets `valid` to 0, or the pointer to null, while it changes a
-// record. What is there between, both walks call no record, and not a torn one: a thread without a
+// The walk is three reads: the pointer, the record's head, and its attributes. A stopped thread
+// shows one moment: the writer sets `valid` to 0, or the pointer to null, while it changes a
+// record. For both walks that moment has no record, and not a torn one, because a thread without a
 // span looks the same.
 #include "sources/otel_context/otel_context.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kSymbol = "otel_thread_ctx_v1";
 
-// Nothing: the variable cannot be read.
+// Returns nothing if the variable cannot be read.
 std::optional<otel::RecordReading> walk(const MemorySource& memory, Address variable) {
   const auto pointer = read_value<Address>(memory, variable);
   if (!pointer) return std::nullopt;
@@ -39,13 +39,13 @@ constexpr UpdateRule kUpdates{
     .hides = true,
     .together = kIds};
 
-// How the code of a library reaches the variable.
+// Judges how the code of a library reaches the variable.
 void judge_access(FileInspection& file) {
   const std::string how = access_in_words(file);
   const bool described = std::ranges::find(file.access, FileAccess::kTlsDesc) != file.access.end();
   const bool known = std::ranges::any_of(
       file.access, [](FileAccess access) { return access != FileAccess::kLocalDynamic; });
-  // The code of another library may use it.
+  // Another library's code may use the variable.
   if (file.access.empty()) return;
   if (!expect(file, otel::kAccessModel, known,
               "its code reaches the variable by " + how +
@@ -73,7 +73,7 @@ OtelContext::OtelContext()
                    .updates = &kUpdates,
                    .needs_facts = true}) {}
 
-// Its writers have many names, and all export it.
+// Its writers have many names, and all export the variable.
 bool OtelContext::is_publisher_name(std::string_view) const { return false; }
 
 void OtelContext::judge(std::string_view, FileInspection& file) const {
@@ -92,7 +92,7 @@ void OtelContext::judge(std::string_view, FileInspection& file) const {
                  " of a block that is aligned to " + std::to_string(file.tls->alignment),
              "align it to 8 bytes", Harm::kSlight);
     }
-    // If the variable is not exported, no relocation can name it. That is no second mistake.
+    // If the variable is not exported, no relocation can name it. That is not a second mistake.
     if (!file.executable && is_exported(file.variable) && file.relocations_read) {
       judge_access(file);
     }
@@ -123,7 +123,8 @@ ReadingStory OtelContext::explain(const ThreadView& thread) const {
 
 SetCheck OtelContext::check(const ThreadView& thread) const { return otel::check_record(thread); }
 
-// The mark, and the word behind it: a writer that fills a record in place stores to one of them.
+// These are the mark, and the word behind it: a writer that fills a record in place stores to one
+// of them.
 std::vector<Address> OtelContext::telling_words(const MemorySource& memory,
                                                 Address variable) const {
   const auto pointer = read_value<Address>(memory, variable);

@@ -1,6 +1,6 @@
-// The rules of OpenTelemetry's thread context (OTEP 4947) and of the process context that names its
-// keys (OTEP 4719), in the order of their numbers: about a file, about a thread's record, about
-// names, about the process, and about updates.
+// These are the rules of OpenTelemetry's thread context (OTEP 4947) and of the process context that
+// names its keys (OTEP 4719), in the order of their numbers: about a file, about a thread's record,
+// about names, about the process, and about updates.
 #include "sources/otel_context/rules.h"
 
 #include "findings/check_rule.h"
@@ -12,7 +12,7 @@ using enum Severity;
 using enum CheckDepth;
 using enum RuleSubject;
 
-// Headings of OTEP 4947, and of OTEP 4719.
+// These are headings of OTEP 4947, and of OTEP 4719.
 constexpr const char* kResolution = "Thread-Local Variable Resolution";
 constexpr const char* kVariable = "Thread-Local Variable";
 constexpr const char* kRecord = "Thread-Local Context Record";
@@ -21,7 +21,7 @@ constexpr const char* kKeyMap = "attribute_key_map dictionary semantics";
 constexpr const char* kReferenceData = "Process Context: Thread-Local Reference Data";
 constexpr const char* kProcessContext = "OTEP 4719: Process Context";
 
-// What several rules say.
+// These are texts that several rules share.
 constexpr const char* kDefinition =
     "__attribute__((visibility(\"default\"))) __thread void* otel_thread_ctx_v1;";
 constexpr const char* kLibrary = "libotelcontext of labelscope does so.";

@@ -1,4 +1,4 @@
-// A record says by its checksum whether it is whole:
+// The checksum of a record shows whether it is whole:
 //
 //   checksum | IDs     |
 //   ---------+---------+----------------------------------------------------------------
@@ -27,7 +27,7 @@ namespace {
 
 using Record = thread_context_record_t;
 
-// As thread_context_checksum(): writer-lib's code is not part of a reader.
+// This is thread_context_checksum() again, because writer-lib's code is not part of a reader.
 std::uint64_t checksum_of(const Record& record) {
   constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15U;
   const std::uint64_t swapped = record.root_span_id << 32 | record.root_span_id >> 32;
@@ -65,7 +65,7 @@ std::string misfit_text(const Record& record) {
          hex(checksum_of(record));
 }
 
-// Tags may be set one by one.
+// Only the IDs are set together; tags may be set one by one.
 constexpr std::string_view kIds[] = {"span_id", "root_span_id"};
 constexpr UpdateRule kUpdates{.torn = context_v1::kTornUpdate,
                               .what = "a context",
@@ -123,7 +123,7 @@ Observation ThreadContext::decode(std::span<const std::byte> raw, std::uint8_t p
   if (raw.size() != sizeof record) return {LS_UNREADABLE_MALFORMED, 0, {}};
   std::memcpy(&record, raw.data(), sizeof record);
   Observation seen = observation_of(record, publisher);
-  // Only whole records are sent.
+  // Only whole records are sent, so any other outcome is malformed.
   if (seen.outcome != LS_LABELLED) seen.outcome = LS_UNREADABLE_MALFORMED;
   return seen;
 }
@@ -170,7 +170,7 @@ SetCheck ThreadContext::check(const ThreadView& thread) const {
     return result;
   }
   result.set.state = CheckedSet::State::kUnreadable;
-  // A thread may be stopped while it writes.
+  // A checksum of 0 is no mistake, because a thread may be stopped while it writes.
   if (record->checksum != 0) {
     result.diagnostics.push_back(
         {{FindingCode::kRule, misfit_text(*record), kWriteInOrder, context_v1::kChecksum}});

@@ -14,12 +14,12 @@
 namespace labelscope {
 namespace {
 
-// So many are told. Nobody reads more.
+// A message has at most so many names, because more would not be read.
 constexpr std::size_t kMostTold = 3;
-// For the likeness of names; what follows is told, and not compared.
+// Names are compared up to so many characters; what follows is shown, and not compared.
 constexpr std::size_t kMostCompared = 128;
 
-// "libshop.so" is libshop.so and libshop.so.1, and one that was replaced while it is loaded.
+// "libshop.so" means libshop.so and libshop.so.1, also one that was replaced while it is loaded.
 bool is_meant(const VariableSpec& spec, std::string_view path) {
   constexpr std::string_view kDeleted = " (deleted)";
   if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
@@ -28,7 +28,7 @@ bool is_meant(const VariableSpec& spec, std::string_view path) {
   return name == spec.module || name.starts_with(spec.module + ".");
 }
 
-// Thread-local variables of that name, and else what has it instead.
+// Returns the thread-local variables of that name, or else other symbols of that name.
 Result<std::vector<ElfSymbol>> find_symbols(const ElfImage& image, const std::string& name) {
   auto dynamic = image.find_dynamic_symbol(name);
   if (!dynamic) return std::move(dynamic).error();
@@ -76,8 +76,8 @@ std::vector<std::string> symbol_names(const std::string& name) {
 std::string_view compared_part(std::string_view name) { return name.substr(0, kMostCompared); }
 
 struct Candidate {
-  bool same = false;      // the very name, in another module than the one that is meant
-  bool contains = false;  // a part of a mangled name, say
+  bool same = false;      // true for the very name, in another module than the one that is meant
+  bool contains = false;  // true if it contains the name, as a mangled name does
   std::size_t distance = 0;
   std::string text;
   friend bool operator<(const Candidate& a, const Candidate& b) {

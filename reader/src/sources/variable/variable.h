@@ -1,5 +1,5 @@
-// A thread-local variable that the user has named (variable_spec.h): no symbol makes a publisher of
-// a module, but the user.
+// This is the label source of a thread-local variable that the user has named (variable_spec.h):
+// the user makes a module a publisher, and not a symbol.
 #pragma once
 
 #include "sources/label_source.h"

@@ -15,7 +15,7 @@ namespace {
 struct Type {
   std::string_view name;
   ls_variable_kind kind;
-  std::uint32_t size;  // 0: a number of bytes follows the name
+  std::uint32_t size;  // 0 if a number of bytes follows the name
 };
 constexpr Type kTypes[] = {{"u8", LS_VARIABLE_UNSIGNED, 1},  {"u16", LS_VARIABLE_UNSIGNED, 2},
                            {"u32", LS_VARIABLE_UNSIGNED, 4}, {"u64", LS_VARIABLE_UNSIGNED, 8},
@@ -83,7 +83,7 @@ Status parse_type(std::string_view text, ls_variable& walk) {
                    std::string("; the types are ") + variable_types());
 }
 
-// "+8->->+16": what is added before the first pointer is read, and behind each.
+// Parses "+8->->+16": what is added before the first pointer is read, and behind each.
 Status parse_way(std::string_view text, ls_variable& walk) {
   constexpr std::string_view kArrow = "->";
   for (;;) {
