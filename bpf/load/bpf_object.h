@@ -67,7 +67,7 @@ class BpfObject {
 
   bpf_object* object_ = nullptr;
   std::vector<bpf_link*> links_;
-  std::uint32_t slots_ = 0;  // of all programs that take samples (wire.h), on all CPUs
+  std::uint32_t slots_ = 0;  // slots of all programs that take samples (wire.h), on all CPUs
   int program_fd_ = -1;
   int ring_fd_ = -1;
   int processes_fd_ = -1;

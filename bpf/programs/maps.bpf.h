@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The maps that every program uses, the configuration, slots, and counting. User space sets the
- * sizes of `processes`, `exec_counts`, `ring` and `scratch` before load. */
+/* This header has the maps that every program uses, the configuration, slots, and counters. User
+ * space sets the sizes of `processes`, `exec_counts`, `ring` and `scratch` before load. */
 #ifndef LABELSCOPE_BPF_MAPS_BPF_H
 #define LABELSCOPE_BPF_MAPS_BPF_H
 
@@ -71,8 +71,9 @@ struct {
   __uint(max_entries, LS_COUNTERS_ENTRIES);
 } counters SEC(".maps");
 
-/* One entry for each slot, then LS_RETRY_SCRATCHES for repeated reads. A per-CPU map would not do:
- * a sample or another repeated read can interrupt a repeated read, so each needs its own entry. */
+/* There is one entry for each slot, then LS_RETRY_SCRATCHES for repeated reads. A per-CPU map would
+ * not do: a sample or another repeated read can interrupt a repeated read, so each needs its own
+ * entry. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __type(key, __u32);
@@ -80,7 +81,7 @@ struct {
   __uint(max_entries, 1);
 } scratch SEC(".maps");
 
-/* What a program that takes samples has to itself on this CPU. */
+/* What a program that takes samples has for itself on this CPU. */
 struct ls_slot {
   __u32 program; /* enum ls_sampling_program: its entry of `counters` */
   __u32 index;   /* its entry of `scratch`, and of what takes stacks (unwind.bpf.h) */
@@ -130,13 +131,13 @@ static __always_inline void ls_copy_process(struct ls_scratch* own,
   }
 }
 
-/* For programs that take samples. */
+/* This counts for programs that take samples. */
 static __always_inline void ls_count(struct ls_slot slot, __u32 counter) {
   struct ls_counters* all = bpf_map_lookup_elem(&counters, &slot.program);
   if (all && counter < LS_COUNTER_COUNT) all->value[counter]++;
 }
 
-/* For all other programs. */
+/* This counts for all other programs. */
 static __always_inline void ls_add_other(__u32 counter, __u64 amount) {
   __u32 entry = LS_COUNTERS_OTHERS;
   struct ls_counters* all = bpf_map_lookup_elem(&counters, &entry);

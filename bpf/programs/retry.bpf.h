@@ -144,7 +144,7 @@ static int ls_repeat_read(struct bpf_map* map, void* key, void* value) {
   return 0;
 }
 
-/* -EEXIST of the kernel. */
+/* This is the kernel's -EEXIST. */
 #define LS_IS_THERE (-17)
 
 /* Returns the number of the scheduled read; 0: there is none, and the reason is counted. Another

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The sampler: the programs that take samples. Each has a slot (wire.h), a kind of samples
-// (sample_kind.h), and calls ls_take_sample(). Every early return has a counter.
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause This object has the sampler's programs,
+// which take samples. Each has a slot (wire.h), a kind of samples (sample_kind.h), and calls
+// ls_take_sample(). Every early return has a counter.
 //
 // The object is compiled twice: for every kernel from 5.10 on, and with LS_WITH_RETRY for kernels
 // that can repeat a read; and each of them again with LS_WITH_UNWIND, which takes stacks by call
@@ -18,7 +18,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* A perf event interrupts a CPU: the thread there runs. */
+/* A perf event interrupts a CPU, so the thread there runs. */
 SEC("perf_event")
 int sample(struct bpf_perf_event_data* ctx) {
   const struct ls_moment moment = {.ctx = ctx, .registers = &ctx->regs, .kind = LS_ON_CPU};

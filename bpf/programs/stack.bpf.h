@@ -12,7 +12,7 @@
 #ifdef LS_WITH_UNWIND
 #include "bpf/programs/unwind.bpf.h"
 #else
-/* Without call frame information there is nothing to keep of processes. */
+/* Without call frame information there is nothing to keep for a process. */
 #define ls_unwind_by_tables(registers, slot, own) ((void)(registers), (void)(slot))
 #define ls_unwind_on_fork(parent, child) ((void)(parent), (void)(child))
 #define ls_unwind_on_exit(pid) (void)(pid)
@@ -54,8 +54,9 @@ static __always_inline void ls_take_user_stack(void* ctx, const bpf_user_pt_regs
   }
 }
 
-/* `ctx`: the program's context. `registers`: what the event has interrupted, in user mode or in the
- * kernel, had these; null: the event interrupts nothing, and only the kernel's saved ones exist. */
+/* `ctx` is the program's context. `registers` are those of the code that the event has interrupted,
+ * in user mode or in the kernel. They are null if the event interrupts nothing, and then only the
+ * kernel's saved ones exist. */
 static __always_inline void ls_take_stack(void* ctx, const bpf_user_pt_regs_t* registers,
                                           struct ls_slot slot, struct ls_scratch* own) {
   own->sample.stack = (struct ls_stack_head){};

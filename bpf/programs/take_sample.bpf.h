@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One sample of the current thread: who runs here, where, and with which labels, in one record.
+/* This takes one sample of the current thread: which thread runs here, where, and with which
+ * labels, in one record.
  *
  *   ls_take_sample()
  *     ls_observe()
@@ -22,7 +23,7 @@
 #include "bpf/programs/retry.bpf.h"
 #endif
 
-/* User space that is behind has enough to do: it is not woken for every sample on top. */
+/* If user space is behind, it has enough to do, and is not woken for every sample. */
 #define LS_WAKEUP_INTERVAL_NS 1000000
 
 static __always_inline __u64 ls_wakeup_flag(struct ls_scratch* own) {
@@ -56,20 +57,20 @@ static __always_inline void ls_read_current(__u32 index, struct ls_scratch* own)
   ls_read_labels(index, ls_known_pointer(own, thread.pointer));
 }
 
-/* The program and its labels are gone, or going. The thread still runs in the kernel, which gives
- * its memory back: since Linux 6.16 that comes after on_exit(), and with it a good part of what a
- * short process costs. */
+/* Notes that the process has ended, so its labels are gone or will soon be. The thread still runs
+ * in the kernel, which frees its memory. Since Linux 6.16 that comes after on_exit(), and is a good
+ * part of the CPU time of a short process. */
 static __always_inline void ls_note_ended(struct ls_scratch* own) {
   own->sample.thread_ns = ls_current_thread().time_ns;
   own->reading.fault.size = 0;
   ls_clear_labels(&own->reading.labels);
 }
 
-/* What a program knows of the sample that it wants. */
+/* What a program knows of the sample that it takes. */
 struct ls_moment {
-  void* ctx; /* of the program, for the kernel's helpers */
-  /* Of what the event has interrupted, in user mode or in the kernel; null: it interrupts nothing,
-   * and the registers that the kernel has saved are all that there is. */
+  void* ctx; /* the program's context, for the kernel's helpers */
+  /* The registers of the code that the event has interrupted, in user mode or in the kernel. They
+   * are null if it interrupts nothing: then only the kernel's saved registers exist. */
   const bpf_user_pt_regs_t* registers;
   __u64 weight_ns; /* as in ls_sample_head */
   enum ls_sample_kind kind;

@@ -89,7 +89,7 @@ static __always_inline const __u32* ls_unwind_block_at(__u32 number) {
 
 #include "unwind/unwind_step.h"
 
-/* One for each slot (wire.h). */
+/* There is one for each slot (wire.h). */
 struct ls_unwind_scratch {
   struct ls_unwind walk;
   __u64 mark; /* LS_FRAME_BY_FP, if the walk has come here along a frame pointer */
@@ -181,8 +181,8 @@ static __always_inline void ls_take_registers(struct ls_unwind* w, const bpf_use
 }
 #endif
 
-/* `registers`, here and below: as in ls_take_stack(). A context may be read at fixed places only,
- * so they are copied as a whole. */
+/* Here and below, `registers` are as in ls_take_stack(). The verifier allows reads of a context at
+ * fixed places only, so they are copied as a whole. */
 static __always_inline _Bool ls_save_registers(const bpf_user_pt_regs_t* registers,
                                                bpf_user_pt_regs_t* out) {
   if (registers) {
@@ -194,7 +194,7 @@ static __always_inline _Bool ls_save_registers(const bpf_user_pt_regs_t* registe
   return LS_IS_USER(LS_MODE(out)); /* not a thread of the kernel */
 }
 
-/* Sets w->end where there is nothing to unwind. */
+/* Sets w->end if there is nothing to unwind. */
 static __always_inline void ls_start_unwinding(const bpf_user_pt_regs_t* registers,
                                                struct ls_unwind_scratch* s,
                                                const struct ls_scratch* own) {
@@ -224,8 +224,8 @@ static __always_inline void ls_start_unwinding(const bpf_user_pt_regs_t* registe
   w->end = LS_STACK_NOT_WANTED; /* yet */
 }
 
-/* Global functions, each with its own look at the walk: in 5.10 an argument must be a number.
- * `index` is that of the slot. */
+/* These are global functions, and each looks the walk up again, because in 5.10 an argument must be
+ * a number. `index` is that of the slot. */
 __attribute__((noinline)) int ls_locate_frame(__u32 index) {
   struct ls_unwind_scratch* s = ls_unwind_scratch_at(index);
   return s && ls_unwind_locate(&s->walk);

@@ -28,7 +28,7 @@ static __always_inline _Bool ls_wants_x28(const struct ls_recipes* recipes) {
   return wants;
 }
 
-/* `registers`: as in ls_take_stack(). */
+/* `registers` are as in ls_take_stack(). */
 static __always_inline __u64 ls_wanted_x28(const bpf_user_pt_regs_t* registers,
                                            const struct ls_recipes* recipes) {
   if (!ls_wants_x28(recipes)) return 0;

@@ -56,7 +56,7 @@ class StackTables {
   // This descriptor is readable when there are finished tables for work(). It is -1 if there never
   // are any.
   virtual int ready_fd() const { return -1; }
-  // For the ledger.
+  // Adds its counts to the ledger.
   virtual void add_counts(Counts& /*counts*/) const {}
 };
 

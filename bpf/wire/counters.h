@@ -8,7 +8,7 @@
 #include "bpf/wire/wire.h"
 #include "labelscope/outcome.h"
 
-/* X(enumerator, enum class Counter of sampling/counters.h). */
+/* The list has X(enumerator, enum class Counter of sampling/counters.h). */
 #define LS_NAMED_COUNTERS(X)                                                                    \
   X(LS_COUNT_FOREIGN, kOfOtherProcesses)            /* returned at once, not taken */           \
   X(LS_COUNT_OTHER_NAMESPACE, kOutsidePidNamespace) /* likewise */                              \
@@ -32,11 +32,11 @@
 #define LS_COUNTER_ENUMERATOR(name, counter) name,
 enum ls_counter {
   LS_COUNT_OUTCOMES_END = LS_OUTCOME_COUNT - 1,
-  /* These have places of their own in the ledger. */
+  /* These counters have places of their own in the ledger. */
   LS_COUNT_TAKEN,
   LS_COUNT_TRUNCATED,
   LS_COUNT_DROPPED_SAMPLE, /* the ring buffer was full */
-  LS_COUNT_LOST_THREAD_NS, /* of ended threads whose record was dropped */
+  LS_COUNT_LOST_THREAD_NS, /* the time of ended threads whose record was dropped */
   LS_NAMED_COUNTERS(LS_COUNTER_ENUMERATOR) LS_COUNTER_COUNT
 };
 

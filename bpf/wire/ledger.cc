@@ -1,4 +1,4 @@
-// Ledger: sums of counters.h, and which of the recording's counters each is.
+// The ledger has the sums of counters.h, and for each the counter of the recording.
 #include "bpf/wire/ledger.h"
 
 #include <numeric>

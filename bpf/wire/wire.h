@@ -65,7 +65,7 @@ struct ls_sample_head {
   __u64 time_ns;  /* CLOCK_MONOTONIC */
   __u64 retry_id; /* if not 0, outcome and labels are provisional, and a LABELS record follows */
   __u64 thread_ns;
-  __u64 weight_ns; /* as in Sample: 0 if thread_ns says how much time the sample stands for */
+  __u64 weight_ns; /* as in Sample; 0 if the sample's time follows from thread_ns */
   __u32 pid;
   __u32 tid;
   __u8 comm[LS_COMM_SIZE];
@@ -123,9 +123,9 @@ struct ls_config {
   __u32 call_graph;    /* enum ls_call_graph */
   __u32 kernel_stacks;
   __u32 follow_children;
-  __u32 worker_flag;  /* bit of task->flags that marks io_uring's threads, 0 where there is none */
-  __u32 cpus;         /* the largest number of a CPU, and one: how many slots each program has */
-  __u64 code_mask;    /* the bits of a return address that are no signature (aarch64) */
+  __u32 worker_flag;  /* bit of task->flags that marks io_uring's threads; 0 if there is none */
+  __u32 cpus;         /* the largest number of a CPU plus one: each program has so many slots */
+  __u64 code_mask;    /* the bits of a return address that are not its signature (aarch64) */
   __u64 wakeup_bytes; /* fill level of the ring buffer at which its reader is woken */
 };
 

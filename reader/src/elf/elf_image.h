@@ -67,7 +67,7 @@ class ElfImage {
   // other files it returns none.
   std::vector<std::uint64_t> exported_functions() const;
 
-  // The same of .symtab, which is in no stripped file.
+  // Does the same for .symtab, which no stripped file has.
   std::vector<std::uint64_t> symtab_functions() const;
 
   // Returns whether there is such a table, whatever is in it.

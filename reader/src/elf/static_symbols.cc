@@ -17,7 +17,7 @@ constexpr std::size_t kMaxPlaces = 65536;
 // The limit for thread-local variables. A large program has a few hundred.
 constexpr std::size_t kMaxListed = 4096;
 constexpr std::size_t kMaxListedName = 512;
-// The largest browsers have some hundred thousand.
+// The largest browsers have a few hundred thousand functions.
 constexpr std::size_t kMaxFunctions = 4 << 20;
 constexpr std::size_t kSectionsAtOnce = 256;
 constexpr std::size_t kSymbolsAtOnce = 8192;

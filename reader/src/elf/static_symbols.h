@@ -41,7 +41,7 @@ struct StaticSymbols {
   // Adds the names of defined thread-local symbols, as far as they can be read: a few thousand, and
   // none that is very long.
   void list_thread_locals(const LoadedFile& file, std::vector<std::string>& names) const;
-  // Link-time addresses of the functions that are defined, as far as they can be read.
+  // Returns link-time addresses of the functions that are defined, as far as they can be read.
   std::vector<std::uint64_t> functions(const LoadedFile& file) const;
 
  private:

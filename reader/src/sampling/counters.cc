@@ -1,4 +1,5 @@
-// The table of counters. A new one is a number in counters.h, and a row here at the same place.
+// This is the table of counters. A new counter is a number in counters.h, and a row here at the
+// same place.
 #include "sampling/counters.h"
 
 namespace labelscope {
@@ -49,7 +50,7 @@ constexpr CounterText kTexts[] = {
      "samples that did not wait for their repeated read", "too many at once"},
     {kProcessEventsRecovered, "process-events-recovered", kProblem, "process events that were lost",
      "they were worked out again from what exists"},
-    // The kernel announces those of all processes in the same buffers.
+    // The kernel reports mappings of all processes in the same buffers.
     {kMappingEventsLost, "mapping-events-lost", kProblem,
      "new mappings that the kernel did not announce",
      "they came too fast, from any process of this machine, recorded or not; some addresses may "
@@ -161,7 +162,8 @@ constexpr bool has_each_at_its_place() {
 }
 static_assert(has_each_at_its_place());
 
-// One sentence says all ends of stacks (cli/record/stack_ends.h), but these have a cause besides.
+// One sentence reports all ends of stacks (cli/record/stack_ends.h), but these ends also have a
+// cause to report.
 constexpr CounterText kStackProblems[] = {
     {stack_counter(LS_STACK_OUT_OF_TIME), "stacks-cut-by-max-stop", kProblem, "stacks that are cut",
      "unwinding them took longer than --max-stop; they are marked stack-cut"},

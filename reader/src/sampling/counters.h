@@ -1,5 +1,6 @@
-// What a recording counts beside its samples. Each counter has a number here, for who counts, and a
-// row in the table of counters.cc: its name in files, and what it means for the one who records.
+// A recording counts these things beside its samples. Each counter has a number here, for the code
+// that counts, and a row in the table of counters.cc: its name in files, and what it means for the
+// user.
 //
 //   sampler, recorder --> Counts --> ledger --> files (by name), sentences (by row), page
 //   files of any version --> by name --> Counts; a name that is not known is kept as it is
@@ -17,7 +18,7 @@
 namespace labelscope {
 
 enum class Counter : std::uint8_t {
-  // By the BPF programs (bpf/wire/counters.h).
+  // The BPF programs count these (bpf/wire/counters.h).
   kOfOtherProcesses,
   kOutsidePidNamespace,
   kNoScratch,
@@ -35,7 +36,7 @@ enum class Counter : std::uint8_t {
   kRetriesRefusedByKernel,
   kRetriesRefusedExiting,
   kRetriesWithoutScratch,
-  // By the BPF sampler.
+  // The BPF sampler counts these.
   kRecordsMalformed,
   kSamplesNotHeld,
   kProcessEventsRecovered,
@@ -50,7 +51,7 @@ enum class Counter : std::uint8_t {
   kUnwindTablesWithoutRoom,
   kUnwindTablesEvicted,
   kUnwindMappingsWithoutRoom,
-  // By the sampler that stops threads.
+  // The sampler that stops threads counts these.
   kTicks,
   kTicksSkipped,
   kThreadsEndedFirst,
@@ -60,7 +61,7 @@ enum class Counter : std::uint8_t {
   kThreadsWaitingAgain,
   kThreadsWithoutCpuTime,
   kMappingsNotRead,
-  // By each sampler, and by the recorder.
+  // Each sampler and the recorder count these.
   kChildrenNotFollowed,
   kChildrenRefused,
   kChildrenWithoutFiles,
@@ -72,33 +73,33 @@ enum class Counter : std::uint8_t {
   kSamplesWithFpFrames,
   kFpFrames,
   kMappingsForgotten,
-  // By the rules for labels.
+  // The rules for labels count these.
   kLabelsLeftOut,
   kLabelsHashed,
-  // Stacks by their ends, in the order of enum ls_stack_end: use stack_counter().
+  // These count stacks by their ends, in the order of enum ls_stack_end: use stack_counter().
   kStacks,
   kCount = kStacks + (LS_STACK_END_COUNT - LS_STACK_ROOT)
 };
 inline constexpr std::size_t kCounterCount = static_cast<std::size_t>(Counter::kCount);
 
-// `end` is not LS_STACK_NOT_WANTED.
+// `end` must not be LS_STACK_NOT_WANTED.
 constexpr Counter stack_counter(ls_stack_end end) {
   return static_cast<Counter>(static_cast<int>(Counter::kStacks) + end - LS_STACK_ROOT);
 }
 
 struct CounterText {
   Counter counter;
-  std::string_view name;  // in files
-  // What is counted, for people. A fact is in the files, and no reason to say anything.
+  std::string_view name;  // its name in files
+  // What is counted, for people. A fact is only written to files; a problem is also reported.
   enum class Meaning : std::uint8_t { kFact, kProblem } meaning;
   std::string_view what;
-  std::string_view why = {};        // of a problem: why, and what helps
-  std::string_view why_here = {};   // likewise, where --backend bpf can be had besides
-  std::string_view name_once = {};  // in files that older versions have made
+  std::string_view why = {};        // for a problem: why, and what helps
+  std::string_view why_here = {};   // the same, if --backend bpf is possible too
+  std::string_view name_once = {};  // its name in files of older versions
 };
 const CounterText& text_of(Counter counter);
 
-// The name of each counter of stacks begins so: "stacks-complete".
+// The names of counters of stacks begin with this: "stacks-complete".
 inline constexpr std::string_view kStackCounter = "stacks-";
 
 class Counts {
@@ -107,11 +108,11 @@ class Counts {
   std::uint64_t operator[](Counter counter) const {
     return counts_[static_cast<std::size_t>(counter)];
   }
-  // From a file.
+  // Sets a counter that a file has.
   void set(std::string_view name, std::uint64_t count);
-  // Those that are not 0.
+  // Returns the counters that are not 0.
   std::map<std::string, std::uint64_t> by_name() const;
-  // Of by_name(), those of stacks by the names of their ends: "complete".
+  // Returns those of by_name() that count stacks, by the names of their ends: "complete".
   std::map<std::string, std::uint64_t> stacks_by_end() const;
   Counts& operator+=(const Counts& other);
   bool operator==(const Counts&) const = default;
@@ -121,7 +122,7 @@ class Counts {
   std::map<std::string, std::uint64_t> unknown_;  // names that this version does not have
 };
 
-// For how long threads were stopped, where they are; 0: none was.
+// For how long threads were stopped, if the sampler stops them; 0 if none was.
 struct StopSummary {
   std::uint64_t longest_us = 0;
   std::uint64_t median_us = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* What a sample is: a thread, what it did at one moment, and the time that this moment stands for.
- * Kind and weight go together from whoever takes the sample to the last format:
+/* A sample is a thread, what it did at one moment, and the time that this moment stands for. Kind
+ * and weight go together from the sampler to the last format:
  *
  *   kind           how a sample gets its weight
  *   on CPU         it stands for the time that its thread has run since its last sample, which the
@@ -9,7 +9,7 @@
  *   waiting        likewise, for one wait for anything else
  *   whole time     like on CPU, but for the time that the thread has existed, whatever it did then
  *
- * Plain C: the BPF programs send these numbers. */
+ * This is plain C: the BPF programs send these numbers. */
 #ifndef LABELSCOPE_SAMPLE_KIND_H
 #define LABELSCOPE_SAMPLE_KIND_H
 

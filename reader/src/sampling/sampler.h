@@ -28,14 +28,12 @@
 
 namespace labelscope {
 
-// Which threads are sampled.
-// cpu: those that run. Each sample stands for one period of its thread's own CPU time, which the
-// kernel counts: a thread that waits for a processor among many costs nothing and is not sampled
-// more often.
-// wall: all threads, at every tick (by ptrace).
+// Which threads are sampled. cpu samples those that run. Each sample stands for one period of its
+// thread's own CPU time, which the kernel counts: a thread that waits for a processor among many
+// costs nothing and is not sampled more often. wall samples all threads, at every tick (by ptrace).
 enum class SampleMode { kCpu, kWall };
 
-// Both parts leaf first; all but the first of each part are return addresses.
+// Both parts are leaf first; all but the first of each part are return addresses.
 struct StackView {
   std::span<const std::uint64_t> kernel;
   std::span<const std::uint64_t> user;     // addresses, and LS_FRAME_BY_FP
@@ -46,12 +44,12 @@ struct StackView {
 struct Sample {
   std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; samples may come out of order
   ls_sample_kind kind = LS_ON_CPU;
-  // The time that the sample stands for; 0: what thread_ns has grown since the last sample of this
-  // thread.
+  // The time that the sample stands for; 0 if that is the growth of thread_ns since the last sample
+  // of this thread.
   std::uint64_t weight_ns = 0;
-  // What the thread has run since start(), or since it was made, by the kernel's account (if the kind
-  // is LS_WHOLE_TIME: what it has lived). Up to a scheduler tick behind; never behind the thread's
-  // last sample.
+  // How long the thread has run since start(), or since it was created, by the kernel's account (if
+  // the kind is LS_WHOLE_TIME, how long it has existed). The number may be up to a scheduler tick
+  // behind, but never behind the thread's last sample.
   std::uint64_t thread_ns = 0;
   Pid pid{};
   Tid tid{};
@@ -101,7 +99,7 @@ struct Counters {
   std::uint64_t pending = 0;  // samples that wait for their repeated read; 0 after stop()
   std::uint64_t dropped = 0;  // samples for which there was no room
   std::uint64_t truncated = 0;
-  std::uint64_t lost_thread_ns = 0;  // of threads whose on_thread_end() there was no room for
+  std::uint64_t lost_thread_ns = 0;  // of threads for whose on_thread_end() there was no room
   Counts others;
   StopSummary stops;
 };

@@ -11,10 +11,10 @@ enum ls_call_graph {
   LS_CALL_GRAPH_DWARF = 2 /* by call frame information */
 };
 
-/* Of a frame of the user's part, beside its address: it was found along a frame pointer, or by what
- * instructions have done since a place that is only likely to be the start of a function, because the
- * code that it called has no call frame information. (By LS_CALL_GRAPH_FP all are found along frame
- * pointers, and none is marked.) */
+/* This bit marks a frame of the user's part, beside its address: the frame was found along a frame
+ * pointer, or by following instructions from a place that is only likely to be the start of a
+ * function, because the code that it called has no call frame information. (With LS_CALL_GRAPH_FP
+ * all are found along frame pointers, and none is marked.) */
 #define LS_FRAME_BY_FP (1ULL << 63)
 
 /* X(enumerator, name, what such stacks do). The ledger counts an end as "stacks-" and its name. A

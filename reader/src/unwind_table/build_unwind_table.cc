@@ -67,7 +67,7 @@ class TableBuilder {
   LoadedFile file_;
   std::uint64_t entry_ = 0;  // 0 if there is none, or if no program starts there
   std::optional<ElfImage> elf_;
-  std::optional<KnownFunctions> known_functions_;  // from the first gap on
+  std::optional<KnownFunctions> known_functions_;  // known from the first gap on
   std::vector<CodePart> go_code_;                  // empty if this is no Go file
   std::uint64_t go_end_ = 0;
   std::optional<CallFrames> frames_;
@@ -236,7 +236,7 @@ Status TableBuilder::add_go_code(std::uint64_t start, std::uint64_t end) {
 
 Status TableBuilder::add_unknown(std::uint64_t start, std::uint64_t end) {
   if (start >= end) return {};
-  // Padding belongs to the function before.
+  // Padding belongs to the function before it.
   if (is_only_padding(file_, table_.machine, start, end)) return {};
   if (!known_functions_) known_functions_ = known_functions(*elf_);
   const CodeLimits half{(limits_.rows - pieces_.size()) / 2, LS_UNWIND_BLOCK_ROWS / 2,

@@ -1,6 +1,6 @@
 // Eight things are told from bytes:
 //
-//   padding linkers and compilers fill up to the next function; it is never executed
+//   padding        linkers and compilers fill up to the next function; it is never executed
 //   frame states   functions are followed by their instructions, from where they start: x86_frames.h,
 //                  frame_states.h. A function without a frame has its caller at the top of the stack
 //                  or in x30, and frame pointers would leave that out.

@@ -17,7 +17,7 @@ struct CodePart {
   ls_unwind_rule rule{};
 };
 
-// So that a table has room for the rest of its file.
+// These limits leave room in a table for the rest of its file.
 struct CodeLimits {
   std::size_t parts = 0;
   std::size_t parts_of_page = 0;
@@ -29,20 +29,21 @@ bool fits(const std::vector<CodePart>& parts, const CodeLimits& limits);
 // Where functions are known to start, wherever they are, in order.
 struct KnownFunctions {
   std::vector<std::uint64_t> starts;
-  bool all = false;  // the file has not been stripped
+  bool all = false;  // true if the file has not been stripped
 };
 
 KnownFunctions known_functions(const ElfImage& file);
 
 struct UndescribedCode {
   std::uint64_t start = 0;
-  std::uint64_t end = 0;                      // in the same segment
-  std::uint64_t entry = 0;                    // the file's entry point, inside of the gap or not
-  const KnownFunctions* functions = nullptr;  // null: only marks are wanted, no code is followed
-  CodeLimits limits{};                        // for what is followed; beyond them nothing is
+  std::uint64_t end = 0;    // in the same segment
+  std::uint64_t entry = 0;  // the file's entry point, inside of the gap or not
+  // null if only marks are wanted, and no code is followed
+  const KnownFunctions* functions = nullptr;
+  CodeLimits limits{};  // for what is followed; beyond them nothing is
 };
 
-// Nothing but what fills up to the next function.
+// Returns whether the code is only padding up to the next function.
 bool is_only_padding(const LoadedFile& file, Machine machine, std::uint64_t start,
                      std::uint64_t end);
 

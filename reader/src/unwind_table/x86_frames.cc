@@ -6,9 +6,10 @@
 //                 ...                               rbp still --> frame record of caller
 //                 ret
 //
-// Who follows rbp from hash_block comes to the caller of caller. And where rbp is a register like any
-// other, it comes to whatever lies there. But instructions tell, as call frame information would:
-// from where a function starts, each is followed with what is known of the frame so far.
+// An unwinder that follows rbp from hash_block comes to the caller of caller. And in code that uses
+// rbp as any other register, it comes to a wrong place. But instructions show what call frame
+// information would: from the start of a function, each is followed with what is known of the frame
+// so far.
 //
 //   CFA        +----------------+
 //              | return address |
@@ -16,20 +17,20 @@
 //              | ...            |
 //   -depth     +----------------+  <-- rsp
 //
-// An instruction that two ways lead to has what both say.
+// An instruction to which two ways lead has what both have in common.
 //
-// Functions start at symbols and where calls lead. In a stripped file that is not all. What comes
-// behind a return or a jump, and is reached by nothing, is a function too, or a case of a switch, to
-// which the function before it jumps through a register. Then the stack is as at that jump. Where
-// it may be either, and both do not say the same, nothing is claimed: a stack that ends early and
-// says so is worth more than one with a hole.
+// Functions start at symbols and where calls lead. In a stripped file these are not all. Code
+// behind a return or a jump to which nothing leads is a function too, or a case of a switch, to
+// which the function before it jumps through a register. Then the stack is as at that jump. If it
+// may be either, and the two differ, nothing is assumed: a stack that ends early with a reason is
+// worth more than one with a hole.
 //
-// Where compilers align functions, what stands elsewhere is none: a part of code that is reached by
-// exceptions alone, or never.
+// If compilers align functions, code at other places is not a function: it is reached by exceptions
+// alone, or never.
 //
-// Behind a call may be the next function: the call does not return, and compilers know. Where padding
-// follows, that may be it, or the head of a loop. Something jumps back to that; and then, where not
-// all functions are known, the same holds.
+// The next function may be behind a call that does not return, which compilers know. If padding
+// follows a call, behind it is the next function, or the head of a loop, to which something jumps
+// back. If not all functions are known, that may be either, and then the same holds.
 #include "unwind_table/x86_frames.h"
 
 #include <algorithm>
@@ -50,24 +51,24 @@ using x86::Flow;
 using x86::Instruction;
 
 constexpr std::int32_t kUnknown = INT32_MIN;
-// No frame is larger; sums of two stay numbers.
+// No frame is larger, and sums of two do not overflow.
 constexpr std::int32_t kMostBytes = 1 << 28;
 constexpr std::int32_t kWord = 8;
-// Of functions, and what is filled up in front of one.
+// The alignment of functions; code in front of one is filled up to it.
 constexpr std::uint64_t kAlign = 16;
 constexpr std::size_t kMostPadding = 64;
-// If of so many nine of ten start at such places, all do but parts of others.
+// If nine of ten of at least so many functions are aligned, all are, except parts of others.
 constexpr std::size_t kFewStarts = 8;
 
-// Distances are from the CFA down.
+// Distances count from the CFA down.
 struct Frame {
-  std::int32_t depth = kWord;            // to rsp
-  std::int32_t frame = kUnknown;         // to where rbp points
-  std::int32_t saved = 0;                // to where the caller's rbp is saved; 0: nowhere
-  bool same = true;                      // rbp is the caller's
+  std::int32_t depth = kWord;     // distance to rsp
+  std::int32_t frame = kUnknown;  // distance to where rbp points
+  std::int32_t saved = 0;         // distance to where the caller's rbp is saved; 0 if it is not
+  bool same = true;               // true if rbp is the caller's
   std::uint8_t copy = x86::kNoRegister;  // this register points into the frame, too
-  std::int32_t copied = kUnknown;        // to where
-  bool likely = false;                   // where the function starts is not known
+  std::int32_t copied = kUnknown;        // distance to where it points
+  bool likely = false;                   // true if the start of the function is not known
 
   bool operator==(const Frame&) const = default;
 };
@@ -96,11 +97,11 @@ Frame join(const Frame& left, const Frame& right) {
 
 void set_depth(Frame& frame, std::int32_t depth) {
   frame.depth = depth;
-  // What lies below the stack pointer is lost to the next signal.
+  // The next signal overwrites what lies below the stack pointer.
   if (frame.saved != 0 && depth != kUnknown && depth < frame.saved) frame.saved = 0;
 }
 
-// Where register `number` points, if it points into the frame.
+// Returns where register `number` points, if it points into the frame.
 std::int32_t points_to(const Frame& frame, std::uint8_t number) {
   if (number == x86::kSp) return frame.depth;
   if (number == x86::kBp) return frame.frame;
@@ -128,13 +129,13 @@ void set(Frame& frame, std::uint8_t number, std::int32_t distance) {
   }
 }
 
-// Register `number` has what lies `distance` below the CFA.
+// Gives register `number` the value that lies `distance` below the CFA.
 void restore(Frame& frame, std::uint8_t number, std::int32_t distance) {
   forget(frame, number);
   if (number == x86::kBp) frame.same = frame.saved != 0 && distance == frame.saved;
 }
 
-// rax, rcx, rdx, rsi, rdi, r8 to r11: a function that is called may change them.
+// Returns true for rax, rcx, rdx, rsi, rdi, r8 to r11, which a function that is called may change.
 bool is_lost_by_calls(std::uint8_t number) {
   return number < 3 || number == 6 || number == 7 || (number >= 8 && number <= 11);
 }
@@ -200,7 +201,7 @@ ls_unwind_rule rule_of(const Frame& frame) {
     rule.cfa = LS_CFA_FP;
     rule.cfa_offset = frame.frame;
   } else if (frame.copy != x86::kNoRegister) {
-    // Of rax to rdi, DWARF has another order.
+    // DWARF has another order of rax to rdi.
     constexpr std::uint8_t kNumbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
     rule.cfa = LS_CFA_REGISTER;
     rule.operand = static_cast<std::int8_t>(frame.copy < 8 ? kNumbers[frame.copy] : frame.copy);
@@ -239,7 +240,7 @@ class Follower {
     }
     begin();
     run();
-    // Where calls lead is known now, and what comes before such a place does not go on in it.
+    // Targets of calls are known now, and code before such a place does not go on in it.
     begin();
     run();
     look_between();
@@ -282,7 +283,7 @@ class Follower {
     todo_.push_back(to);
   }
 
-  // Into a function that is known to start there, everybody comes as to a start.
+  // A function that is known to start there is always reached as at its start.
   void flow(std::size_t to, const Frame& frame) {
     if (!is_start(to)) lead(to, frame);
   }
@@ -323,7 +324,7 @@ class Follower {
     if (state_of_[to] == kNotReached) lead(to, {});
   }
 
-  // As it is behind the instruction there.
+  // Returns the frame behind the instruction there.
   Frame left_by(std::size_t at) const {
     return behind(x86::decode(rest(at)), states_[state_of_[at]]);
   }
@@ -340,7 +341,7 @@ class Follower {
 
   bool is_aligned(std::size_t at) const { return (code_.address + at) % kAlign == 0; }
 
-  // The call whose instruction ends at `next` may be one that does not return.
+  // Returns whether the call whose instruction ends at `next` may not return.
   bool may_end_function(std::size_t next) const {
     const std::size_t after = behind_padding(next);
     if (is_start(after)) return true;
@@ -353,7 +354,7 @@ class Follower {
   // ---- what nothing leads to
 
   void look_between() {
-    std::size_t function = 0;  // where the last one starts that is known
+    std::size_t function = 0;  // where the last known function starts
     bool is_first = !code_.is_cut;
     auto other = code_.others.begin();
     for (std::size_t at = 0; at < code_.bytes.size();) {
@@ -388,7 +389,7 @@ class Follower {
     }
   }
 
-  // Nothing: it is data, or it cannot be told.
+  // Returns nothing if it is data, or if the frame is not known.
   std::optional<Frame> frame_of_unreached(std::size_t at, std::size_t function, bool may_start) {
     if (end_of_flow(at) == at) return std::nullopt;
     if (begins_with_frame(rest(at)) && !code_.all_known) return Frame{};
@@ -412,7 +413,7 @@ class Follower {
     return contradicts ? std::nullopt : frame;
   }
 
-  // Something jumps back to it.
+  // Returns whether something jumps back to it.
   bool is_head_of_loop(std::size_t at) const {
     constexpr std::size_t kMostLooked = 4096;
     const std::size_t end = std::min(at + kMostLooked, code_.bytes.size());
@@ -427,7 +428,8 @@ class Follower {
     return false;
   }
 
-  // Where the instructions from here on end; the same place: they are none.
+  // Returns where the instructions from here on end, or the same place if these are no
+  // instructions.
   std::size_t end_of_flow(std::size_t at) const {
     std::size_t to = at;
     while (to < code_.bytes.size() && state_of_[to] == kNotReached) {
@@ -443,7 +445,7 @@ class Follower {
     std::vector<CodePart> parts;
     const auto add = [&](std::size_t at, const ls_unwind_rule& rule) {
       if (!parts.empty() && std::memcmp(&parts.back().rule, &rule, sizeof rule) == 0) return;
-      // What comes before the first one is padding.
+      // Code before the first part is padding.
       parts.push_back({parts.empty() ? code_.address : code_.address + at, rule});
     };
     for (std::size_t at = 0; at < code_.bytes.size();) {
@@ -463,12 +465,13 @@ class Follower {
   const X86Code& code_;
   std::vector<std::size_t> starts_;
   std::size_t sorted_starts_ = 0;
-  bool may_stand_anywhere_ = false;      // functions, not at multiples of kAlign alone
-  std::vector<std::uint32_t> state_of_;  // of each byte at which an instruction starts
+  // true if functions may start at other places than multiples of kAlign
+  bool may_stand_anywhere_ = false;
+  std::vector<std::uint32_t> state_of_;  // the state at each byte at which an instruction starts
   std::vector<Frame> states_;
   std::vector<std::size_t> todo_;
-  std::set<std::size_t> jumps_;  // through registers
-  // Calls that may be the last instruction of their function, by what is behind them and padding.
+  std::set<std::size_t> jumps_;  // jumps through registers
+  // Calls that may be the last instruction of their function, by the place behind them and padding.
   std::multimap<std::size_t, std::size_t> last_calls_;
 };
 

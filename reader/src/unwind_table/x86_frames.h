@@ -1,5 +1,5 @@
-// What code of x86-64 that no call frame information describes has done with its frame, at each
-// instruction, as rules.
+// This finds out what code of x86-64 without call frame information has done with its frame, at
+// each instruction, as rules.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ struct X86Code {
   std::uint64_t address = 0;
   // Where functions are known to start, wherever they are, in order.
   std::span<const std::uint64_t> functions;
-  // Those are all of them: the file has not been stripped.
+  // True if those are all functions, because the file has not been stripped.
   bool all_known = false;
-  // What is known without following it, in order: no function begins, goes on or ends there.
+  // Code that is known without following it, in order: no function begins, goes on or ends there.
   std::span<const CodeRange> others{};
-  // The first byte may be in the middle of a function.
+  // True if the first byte may be in the middle of a function.
   bool is_cut = false;
 };
 
-// From the first byte on, in order. Gaps (LS_CFA_GAP) are where nothing is claimed.
+// Returns parts from the first byte on, in order. Gaps (LS_CFA_GAP) are where nothing is known.
 std::vector<CodePart> x86_frames(const X86Code& code);
 
 }  // namespace labelscope

@@ -1,9 +1,9 @@
 //   [prefixes] [REX] opcode [ModRM [SIB] [displacement]] [immediate]
 //   VEX, EVEX or XOP: 2 to 4 bytes, which have what prefixes, REX and the map of opcodes say
 //
-// Lengths follow from the opcode alone, but for what ModRM adds and two groups (0xf6, 0xf7). Which
-// register is written is told for instructions of general registers; where a vector register has the
-// number of sp or bp, nothing is lost.
+// Lengths follow from the opcode alone, except for what ModRM adds and two groups (0xf6, 0xf7). The
+// written register is reported for instructions of general registers. If a vector register has the
+// number of sp or bp, only accuracy is lost.
 #include "unwind_table/x86_instruction.h"
 
 #include <cstring>
@@ -60,7 +60,7 @@ class Decoder {
     if (at_ + size > code_.size()) failed_ = true;
     at_ += size;
   }
-  // Of the size that operands have, at most four bytes.
+  // Reads an immediate of the size that operands have, at most four bytes.
   std::int32_t immediate() {
     return has_66_ && !wide() ? value<std::int16_t>() : value<std::int32_t>();
   }
@@ -131,7 +131,7 @@ class Decoder {
   bool at(std::uint8_t base) const { return mod_ != 3 && base_ == base && !has_index_ && !has_67_; }
 
   void write(std::uint8_t number) { result_.written = number; }
-  // Of the bytes of registers, numbers 4 to 7 are ah to bh without REX.
+  // Without REX, numbers 4 to 7 of byte registers are ah to bh.
   void write_byte(std::uint8_t number) {
     if (has_rex_ || number < 4) write(number);
   }
@@ -152,7 +152,7 @@ class Decoder {
     result_.distance = distance;
   }
 
-  // Only those that may be undone: others just write `to`.
+  // Only copies that may be undone are reported; others just write `to`.
   void copy(std::uint8_t to, std::uint8_t from, std::int32_t amount) {
     write(to);
     if (!wide()) return;
@@ -187,7 +187,7 @@ class Decoder {
     write(reg_);
   }
 
-  // 0x80 to 0x83: add, or, adc, sbb, and, sub, xor, cmp.
+  // Opcodes 0x80 to 0x83 are add, or, adc, sbb, and, sub, xor, cmp.
   void arithmetic(std::int32_t amount, bool is_byte) {
     if (group_ == 7) return;
     write_rm(is_byte);
@@ -392,7 +392,7 @@ class Decoder {
       case 0xc9:
         result_.effect = Effect::kLeave;
         return;
-      case 0xcc:  // int3: who put it there goes on
+      case 0xcc:  // int3: the debugger that put it there goes on
         return;
       case 0xcd:
         return skip(1);
@@ -415,7 +415,7 @@ class Decoder {
     switch (opcode_) {
       case 0xe8: {
         const auto distance = value<std::int32_t>();
-        // How position-independent code may find out where it is.
+        // In this way position-independent code may find out where it is.
         return distance == 0 ? push(kNoRegister) : leads(Flow::kCall, distance);
       }
       case 0xe9:
@@ -580,7 +580,8 @@ class Decoder {
     write_vector(map, other);
   }
 
-  // Those that lead from a vector or mask register to a general one, and the arithmetic of BMI.
+  // These instructions go from a vector or mask register to a general one, or are the arithmetic of
+  // BMI.
   void write_vector(unsigned map, std::uint8_t other) {
     if (map == 1) {
       const bool to_register = opcode_ == 0x2c || opcode_ == 0x2d || opcode_ == 0x50 ||
@@ -620,7 +621,7 @@ class Decoder {
 
 Instruction decode(std::string_view code) {
   Instruction instruction = Decoder(code).decode();
-  // What is not followed changes it all the same.
+  // An instruction that is not followed may change it all the same.
   const bool writes_sp = instruction.written == kSp || instruction.also_written == kSp;
   const bool followed = instruction.effect == Effect::kMoveStack ||
                         (instruction.effect == Effect::kCopy && instruction.written == kSp);
@@ -636,7 +637,8 @@ std::size_t padding(std::string_view code) {
   if (rest.empty()) return 0;
   if (rest[0] == '\x90') return at + 1;
   if (at == 0 && (rest[0] == '\xcc' || rest[0] == '\0')) return 1;
-  // lea 0(%rsi), %rsi and its longer forms are 32-bit; here it is nopw/nopl with an address.
+  // lea 0(%rsi), %rsi and its longer forms are 32-bit only; 64-bit code has nopw/nopl with an
+  // address.
   if (rest.size() < 3 || rest[0] != '\x0f' || rest[1] != '\x1f') return 0;
   const auto form = static_cast<unsigned char>(rest[2]);
   if (form >> 6 == 3) return at + 3;
