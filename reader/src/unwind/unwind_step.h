@@ -62,17 +62,17 @@ struct ls_unwind {
   __u64 sp;
   __u64 fp;
   __u64 code_mask; /* aarch64: the bits of a return address that are not its signature */
-  struct ls_unwind_mapping at; /* the mapping the mapping that pc was in last */
+  struct ls_unwind_mapping at; /* the mapping that pc was in last */
   struct ls_unwind_rule rule;  /* the rule for pc */
   struct ls_unwind_process process;
   __u16 fp_frames; /* frames that were found along frame pointers, or only likely */
   __u8 end;        /* enum ls_stack_end; 0 if the stack goes on */
-  __u8 returned;   /* 1 if 1 if pc is a return address */
-  __u8 fp_lost;    /* 1 if 1 if fp is not known */
+  __u8 returned;   /* 1 if pc is a return address */
+  __u8 fp_lost;    /* 1 if fp is not known */
   __u8 sp_lost;    /* 1 if sp is not known (aarch64, after a frame without a table) */
   /* 1 after one step backwards along frame pointers, as Go does for its scheduler */
   __u8 changed_stack;
-  __u8 left_out; /* 1 if 1 if a frame is missing: whatever the stack reaches, it is not whole */
+  __u8 left_out; /* 1 if a frame is missing: whatever the stack reaches, it is not whole */
   /* those of interrupted code, valid while pc is no return address */
   __u64 registers[LS_UNWIND_REGISTERS];
 };

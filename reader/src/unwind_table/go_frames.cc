@@ -182,8 +182,8 @@ class GoFrames {
     return offset < code.size() ? code.substr(offset) : std::string_view();
   }
 
-  // The instructions are The instructions are mov %rbp, n(%rsp) and lea n(%rsp), %rbp, where n
-  // leads to CFA - 16; or push %rbp and mov %rsp, %rbp (Go 1.21).
+  // The instructions are mov %rbp, n(%rsp) and lea n(%rsp), %rbp, where n leads to CFA - 16; or
+  // push %rbp and mov %rsp, %rbp (Go 1.21).
   FrameStart find_x86_frame(const std::vector<GoDepth>& depths) const {
     const auto first = std::ranges::find_if(depths, [](const GoDepth& d) { return d.depth != 0; });
     if (first == depths.end()) return {};
@@ -279,7 +279,7 @@ class GoFrames {
   std::uint64_t entry_;
   std::vector<Mark> marks_;
   std::vector<Mark>::const_iterator next_mark_;
-  std::vector<char> code_;  // the code the code of the function, as far as it is looked at
+  std::vector<char> code_;  // the code of the function, as far as it is looked at
   std::uint64_t code_start_ = 0;
   std::uint64_t at_ = functions_.start();
   std::vector<CodePart> parts_;

@@ -54,11 +54,11 @@ constexpr std::uint64_t kMostPadding = 64;
 // musl's have 40 bytes.
 constexpr std::uint64_t kEntryBytes = 64;
 
-// Recognizes Recognizes nop; call runtime.goexit1; nop; padding..
+// Recognizes nop; call runtime.goexit1; nop; padding.
 bool is_x86_goroutine_end(std::string_view code) {
   return code.starts_with("\x90\xe8"sv) && code.substr(6, 2) == "\x90\xcc"sv;
 }
-// Recognizes Recognizes mov x0, x0; bl runtime.goexit1; padding..
+// Recognizes mov x0, x0; bl runtime.goexit1; padding.
 bool is_arm_goroutine_end(std::string_view code) {
   return code.starts_with("\xe0\x03\0\xaa"sv) && (code[7] & '\xfc') == '\x94' &&
          code.substr(8) == "\0\0\0\0"sv;
@@ -81,7 +81,7 @@ const Signs& signs_of(Machine machine) {
   // These are push %rbp; mov %rsp, %rbp in both encodings, and for Go before 1.21: lea n(%rsp),
   // %rbp.
   static const Signs x86{{"\x55\x48\x89\xe5"sv, "\x55\x48\x8b\xec"sv, "\x48\x8d\x6c\x24"sv},
-                         // This is This is mov $15, %rax; syscall..
+                         // This is mov $15, %rax; syscall.
                          "\x48\xc7\xc0\x0f\0\0\0\x0f\x05"sv,
                          // This is __clone of musl: xor %ebp, %ebp; pop %rdi; call *%r9.
                          {"\x31\xed\x5f\x41\xff\xd1"sv,
@@ -92,7 +92,7 @@ const Signs& signs_of(Machine machine) {
                          {32, is_x86_goroutine_end}};
   // These are mov x29, sp, and for Go: sub x29, sp, #8.
   static const Signs arm{{"\xfd\x03\x00\x91"sv, "\xfd\x23\x00\xd1"sv},
-                         // This is This is mov x8, #139; svc #0..
+                         // This is mov x8, #139; svc #0.
                          "\x68\x11\x80\xd2\x01\0\0\xd4"sv,
                          // This is __clone of musl: ldp x1, x0, [sp], #16; blr x1.
                          {"\xe1\x03\xc1\xa8\x20\x00\x3f\xd6"sv,
