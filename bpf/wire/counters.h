@@ -11,9 +11,9 @@
 /* The list has X(enumerator, enum class Counter of sampling/counters.h). */
 #define LS_NAMED_COUNTERS(X)                                                                    \
   X(LS_COUNT_FOREIGN, kOfOtherProcesses)            /* returned at once, not taken */           \
-  X(LS_COUNT_OTHER_NAMESPACE, kOutsidePidNamespace) /* likewise */                              \
-  X(LS_COUNT_NO_SCRATCH, kNoScratch)                /* cannot happen; the verifier asks */      \
-  X(LS_COUNT_DROPPED_LABELS, kDroppedLabelReads)    /* their samples end as vanished */         \
+  X(LS_COUNT_OTHER_NAMESPACE, kOutsidePidNamespace) /* the same */                              \
+  X(LS_COUNT_NO_SCRATCH, kNoScratch) /* cannot happen, but the verifier requires the check */   \
+  X(LS_COUNT_DROPPED_LABELS, kDroppedLabelReads) /* their samples end as vanished */            \
   X(LS_COUNT_DROPPED_FORK, kDroppedForks)                                                       \
   X(LS_COUNT_DROPPED_EXEC, kDroppedExecs)                                                       \
   X(LS_COUNT_DROPPED_EXIT, kDroppedExits)                                                       \
@@ -22,7 +22,7 @@
   X(LS_COUNT_RETRY_SCHEDULED, kRetriesScheduled)                                                \
   X(LS_COUNT_RETRY_SENT, kRetriesSent)                                                          \
   X(LS_COUNT_RETRY_UNSENT, kRetriesOfDroppedSamples)                                            \
-  X(LS_COUNT_RETRY_BUSY, kRetriesRefusedPending) /* one is under way for this thread */         \
+  X(LS_COUNT_RETRY_BUSY, kRetriesRefusedPending) /* one is in progress for this thread */       \
   X(LS_COUNT_RETRY_TABLE_FULL, kRetriesRefusedTableFull)                                        \
   X(LS_COUNT_RETRY_REFUSED, kRetriesRefusedByKernel)                                            \
   X(LS_COUNT_RETRY_EXITING, kRetriesRefusedExiting) /* the thread never runs user code again */ \
@@ -36,7 +36,7 @@ enum ls_counter {
   LS_COUNT_TAKEN,
   LS_COUNT_TRUNCATED,
   LS_COUNT_DROPPED_SAMPLE, /* the ring buffer was full */
-  LS_COUNT_LOST_THREAD_NS, /* the time of ended threads whose record was dropped */
+  LS_COUNT_LOST_THREAD_NS, /* the time that of ended threads whose record was dropped */
   LS_NAMED_COUNTERS(LS_COUNTER_ENUMERATOR) LS_COUNTER_COUNT
 };
 

@@ -51,7 +51,7 @@ inline bool is_exported(const InspectedSymbol& symbol) {
   return symbol.dynamic && symbol.dynamic->defined;
 }
 
-// What only the label source of a file looks for in it, and understands.
+// Facts that only the label source of a file looks for and understands.
 struct OwnFacts {
   virtual ~OwnFacts() = default;
 };
@@ -71,9 +71,9 @@ struct FileInspection {
   std::optional<TlsSegment> tls;
   InspectedSymbol version;
   InspectedSymbol variable;
-  std::shared_ptr<const OwnFacts> own;  // of `source`; null if it has found nothing
-  // From the file's data; nullopt if there is no symbol, or it is not 4 bytes of data, or lies
-  // outside. The planner takes it from the target's memory.
+  std::shared_ptr<const OwnFacts> own;  // facts of `source`; null if it has found none
+  // The value in the file's data; nullopt if there is no symbol, or it is not 4 bytes of data, or
+  // lies outside. The planner takes the value from the target's memory.
   std::optional<std::uint32_t> version_value;
   bool version_writable = false;  // true if the program may change it
   // These are the relocations by which code of this file may reach the variable: at most

@@ -24,7 +24,7 @@ struct FileId {
   explicit operator bool() const { return inode != 0; }
 };
 
-// What changes when the file is written.
+// The times of a file, which change when it is written.
 struct FileTimes {
   std::int64_t size = 0;
   std::int64_t modified_ns = 0;

@@ -46,8 +46,8 @@ enum ls_sample_flag {
    * number. */
   LS_UNKNOWN_KEY = 1 << 10,
   LS_INCOMPLETE_LABEL = 1 << 11, /* the last label of a record is longer than the record */
-  /* Unlabelled because the thread runs no goroutine now: Go's scheduler, a thread of C. Labels of Go
-   * belong to goroutines, so there are none to read, and nothing has failed. */
+  /* The thread is unlabelled because it runs no goroutine now (Go's scheduler, a thread of C).
+   * Labels of Go belong to goroutines, so there are none to read, and nothing has failed. */
   LS_NO_GOROUTINE = 1 << 12,
   LS_SAMPLE_FLAGS_END /* one more than the last flag */
 };

@@ -81,33 +81,33 @@ struct FileVerdict;
 class FileVerdicts;
 
 // Remembers which files are no publishers: planning again after a dlopen() opens only new files.
-// Each process has a planner of its own; a forked child has a copy of its parent's. Not thread-safe,
-// together with all planners that share what they know.
+// Each process has a planner of its own; a forked child has a copy of its parent's. Planners that
+// share what they know are not thread-safe, not even one by one.
 class Planner {
  public:
   explicit Planner(PlannerOptions options = {});
-  // A planner with the same options that shares what it knows of files: one that many processes have
-  // loaded, such as the C library, is looked at once.
+  // Returns a planner with the same options that shares what it knows of files: a file that many
+  // processes have loaded, such as the C library, is looked at once.
   Planner for_another_process() const;
-  // kVanished, kPermission: we cannot look at the process. A module that cannot be read is a
-  // refusal. With a trace, the planner looks at every file again, and at symbols that no plan uses
-  // (in the .symtab of libraries). The plan is the same.
+  // Fails with kVanished or kPermission if labelscope cannot look at the process. A module that
+  // cannot be read is a refusal. With a trace, the planner looks at every file again, and at
+  // symbols that no plan uses (in the .symtab of libraries). The plan is the same.
   Result<ProcessPlan> plan(const Target& target, PlanTrace* trace = nullptr);
 
  private:
   class FileSearch;
   void forget_unmapped(const std::vector<Mapping>& mappings);
   PlannerOptions options_;
-  std::map<FileId, std::shared_ptr<FileVerdict>> verdicts_;  // of files that are mapped
+  std::map<FileId, std::shared_ptr<FileVerdict>> verdicts_;  // verdicts on files that are mapped
   std::shared_ptr<FileVerdicts> shared_;
 };
 
 // Returns true if a file of this name may be meant as a publisher, such as a name that ABI v1
 // requires of a library.
 bool is_publisher_name(std::string_view path);
-// Whether messages need not name its label source: ABI v1 is what they mean otherwise.
+// Returns whether messages need not name its label source: without a name they mean ABI v1.
 bool goes_without_saying(const Publisher& publisher);
-// How its variable is reached: "TLSDESC (static)"; with another source than ABI v1 also which
+// Returns how its variable is reached: "TLSDESC (static)"; for another source than ABI v1 with the
 // variable: "context_tls_v1, TLSDESC (static)".
 std::string access_text(const Publisher& publisher);
 

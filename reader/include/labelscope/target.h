@@ -23,7 +23,8 @@ class Target {
   // Opens the file behind a mapping: the very file that is mapped, even if its name now leads to
   // another.
   virtual Result<UniqueFd> open_file(const Mapping& mapping) const = 0;
-  // Of the file behind a mapping, without opening it where that can be. An error: not known.
+  // Returns the times of the file behind a mapping, without opening it if possible, or an error if
+  // they are not known.
   virtual Result<FileTimes> file_times(const Mapping& mapping) const;
   virtual const MemorySource& memory() const = 0;
   // Returns the runtime address of the main executable's program headers (AT_PHDR), if it is known.

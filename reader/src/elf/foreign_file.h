@@ -21,8 +21,8 @@ namespace labelscope {
 // that it is for ("riscv", "32-bit x86-64 (x32)"). Returns nullopt for all other files.
 std::optional<std::string> foreign_platform(const UniqueFd& file);
 
-// Whether the file defines one of these among its dynamic symbols. False if its section headers are
-// missing or damaged.
+// Returns whether the file defines one of these among its dynamic symbols. Returns false if its
+// section headers are missing or damaged.
 bool defines_any(const UniqueFd& file, std::span<const std::string_view> symbols);
 
 // Returns whether objcopy --only-keep-debug made the file, or it comes from a package of debug

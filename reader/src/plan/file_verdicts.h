@@ -1,11 +1,12 @@
-// What planners know of files, so that a file that many processes have loaded is looked at once.
+// FileVerdicts is what planners know of files, so that a file that many processes have loaded is
+// looked at once.
 //
 //   planner of a process  ---- owns ----> FileVerdict <---- knows ---- FileVerdicts, one for all
 //   planner of another    ---- owns --------^                          planners of a recording
 //
 // A verdict lives as long as some process has the file mapped: a file that is not mapped may be
-// written anew under the same inode. One that is mapped may be written in place all the same. So
-// whoever takes over a verdict from another process compares the file's times first.
+// written anew under the same inode. A file that is mapped may be written in place all the same. So
+// a planner that takes over a verdict from another process compares the file's times first.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +21,21 @@
 namespace labelscope {
 
 struct FileVerdict {
-  // What it depends on: the file's bytes, its name in the process, and its role there.
-  std::optional<FileTimes> times;  // none: not known, so that no planner takes it over
+  // A verdict depends on the file's bytes, its name in the process, and its role there.
+  // empty if they are not known, so that no planner takes the verdict over
+  std::optional<FileTimes> times;
   std::string path;
   bool main_executable = false;
 
-  bool may_publish = true;  // it has what makes a publisher, or could not be read
-  bool is_runtime = false;  // it belongs to the libc: a recipe may depend on it
-  // Asked only where the user has named variables: what else is there.
+  bool may_publish = true;  // true if it has what makes a publisher, or could not be read
+  bool is_runtime = false;  // true if it belongs to the libc: a recipe may depend on it
+  // The other variables of the file. They are read only if the user has named variables.
   ThreadLocalNames thread_locals{};
 };
 
 class FileVerdicts {
  public:
-  // Null: no planner has one.
+  // Returns null if no planner has one.
   std::shared_ptr<FileVerdict> find(const FileId& file) const;
   // Replaces what was known of the file. Planners that own the former one keep it.
   void put(const FileId& file, const std::shared_ptr<FileVerdict>& verdict);

@@ -1,4 +1,4 @@
-// What a plan says, in words.
+// This file puts a plan into words.
 #include "labelscope/plan.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Planner: looks at every module of a process once, keeps those that may publish labels, and lets
+// Planner looks at every module of a process once, keeps those that may publish labels, and lets
 // planning.h work out how each variable is reached.
 //
 //   mappings of the process
@@ -22,12 +22,12 @@
 namespace labelscope {
 namespace {
 
-// Twice so many files of a process are open at once: those that have one of the symbols, or whose
-// tables contradict themselves (LS_MAX_PUBLISHERS of them count); half of them may be others that a
-// trace looks at more closely.
+// At most twice so many files of a process are open at once: those that have one of the symbols, or
+// whose tables contradict themselves (LS_MAX_PUBLISHERS of them count); half of them may be others
+// that a trace examines.
 constexpr std::size_t kMostOpen = 64;
 
-// What the process says, and what the user calls its variables.
+// Returns the facts that the process publishes, with the user's keys for variables.
 std::shared_ptr<const ProcessFacts> with_keys(const std::vector<VariableSpec>& variables,
                                               std::shared_ptr<const ProcessFacts> said) {
   if (variables.empty()) return said;
@@ -36,19 +36,19 @@ std::shared_ptr<const ProcessFacts> with_keys(const std::vector<VariableSpec>& v
   return facts;
 }
 
-// The file that the kernel has started: none if that cannot be known.
+// Returns the file that the kernel has started, or none if that is not known.
 FileId main_file(const Target& target, const std::vector<Mapping>& mappings) {
   const auto headers = target.program_headers_address();
   const Mapping* mapping = headers ? find_mapping(mappings, *headers) : nullptr;
   return mapping == nullptr ? FileId{} : mapping->file;
 }
 
-// Why a process cannot be planned at all.
+// Returns why a process cannot be planned at all.
 std::optional<Error> fatal(const ModuleList& list, std::size_t modules) {
   for (const ModuleProblem& problem : list.problems) {
-    // What could not be opened now may publish labels, and nobody has looked.
+    // A file that could not be opened now may publish labels, so the plan would be wrong.
     if (problem.error.code == ErrorCode::kTooManyFiles) return problem.error;
-    // Not a process without labels, but one that we may not look at.
+    // This is not a process without labels, but one that labelscope may not look at.
     if (modules == 0 && problem.error.code == ErrorCode::kPermission) return problem.error;
   }
   return std::nullopt;
@@ -75,7 +75,8 @@ class Planner::FileSearch {
     const bool none = verdict != nullptr && !verdict->may_publish;
     known_to_be_none_ += none ? 1 : 0;
     if (none) return false;
-    // Asked before the file is read, so that what is written meanwhile is another file.
+    // The times are read before the file, so that a file that is written meanwhile counts as
+    // another one.
     const auto times = target_.file_times(mapping);
     times_ = times ? std::optional(*times) : std::nullopt;
     return true;
@@ -84,7 +85,7 @@ class Planner::FileSearch {
   bool is_kept(const Module& module) {
     note(module);
     std::vector<Sighting> found = planning_.find(module);
-    // A trace looks closer at the others, too, as far as there is room.
+    // A trace also examines the others, as far as there is room.
     const bool concerns =
         std::ranges::any_of(found, [](const Sighting& one) { return one.declares || one.problem; });
     if (!concerns && (trace_ == nullptr || open_ >= kMostOpen)) return false;
@@ -125,7 +126,7 @@ class Planner::FileSearch {
     return planner_.verdicts_.emplace(mapping.file, std::move(verdict)).first->second.get();
   }
 
-  // What is known of a file before it is searched.
+  // Notes what is known of a file before it is searched.
   void note(const Module& module) {
     const auto own = planner_.verdicts_.find(module.file);
     if (own != planner_.verdicts_.end() && times_ && own->second->times == times_) return;
@@ -151,8 +152,8 @@ class Planner::FileSearch {
   FileId main_file_;
   PlanTrace* trace_;
   Planning& planning_;
-  std::size_t names_left_;          // of thread-local variables that may still be kept
-  std::optional<FileTimes> times_;  // of the file that is being opened
+  std::size_t names_left_;          // names of thread-local variables that may still be kept
+  std::optional<FileTimes> times_;  // times of the file that is being opened
   std::size_t known_to_be_none_ = 0;
   std::size_t open_ = 0;
   std::set<FileId> unseen_;

@@ -28,15 +28,15 @@ bool same_place(const ls_tls_recipe& a, const ls_tls_recipe& b) {
          std::ranges::equal(a.parameters, b.parameters);
 }
 
-// A publisher of which only the symbols are known. The loader maps a library's writable segment
-// last, so its memory may be missing for now.
+// The access plan of a publisher of which only the symbols are known. The loader maps a library's
+// writable segment last, so its memory may be missing for now.
 AccessPlan unlocated(bool alive) {
   AccessPlan access;
   access.recipe.kind = alive ? LS_RECIPE_NOT_RELOCATED : LS_RECIPE_NONE;
   return access;
 }
 
-// What is known of a file before anything is looked for in it.
+// Returns what is known of a file before anything is looked for in it.
 FileInspection begin(const Module& module, bool main_executable) {
   FileInspection file;
   file.machine = module.image->machine();
@@ -78,7 +78,7 @@ std::vector<Sighting> Planning::find(const Module& module) const {
       one.problem = std::move(found).error();
     }
     one.declares = !one.problem && source.declares(one.file);
-    const bool enough = one.problem.has_value();  // one refusal of a file
+    const bool enough = one.problem.has_value();  // one refusal of a file is enough
     if (one.problem || one.declares || trace_ != nullptr) all.push_back(std::move(one));
     if (enough) break;
   }
@@ -89,8 +89,8 @@ void Planning::keep(const Module& module, std::vector<Sighting> found) {
   kept_[{module.image.get(), is_main(module)}] = std::move(found);
 }
 
-// The libc publishes nothing, so from the second planning on its files are not opened. They are
-// opened here again, if a publisher's recipe depends on the libc.
+// The libc publishes nothing, so its files are not opened when a process is planned again. They are
+// opened here, if a publisher's recipe depends on the libc.
 const LibcTls& Planning::libc(Machine machine) {
   if (!libc_) {
     libc_ = LibcTls::inspect(runtime_(), target_.memory(), machine);
@@ -99,8 +99,8 @@ const LibcTls& Planning::libc(Machine machine) {
   return *libc_;
 }
 
-// For a process whose files are all of a kind that we cannot read (32-bit). It gets a publisher
-// without a recipe, so that its samples are unreadable and not unlabelled.
+// This is for a process whose files are all of a kind that labelscope cannot read (32-bit). It gets
+// a publisher without a recipe, so that its samples are unreadable and not unlabelled.
 void Planning::refuse_process(const ModuleProblem& problem) {
   Publisher unknown;
   unknown.path = problem.path;
@@ -110,15 +110,15 @@ void Planning::refuse_process(const ModuleProblem& problem) {
 
 void Planning::refuse_files(const std::vector<ModuleProblem>& problems) {
   for (const ModuleProblem& problem : problems) {
-    // An executable mapping of a file that is not ELF (a JIT's cache, say): there is nothing to
-    // say.
+    // This is an executable mapping of a file that is not ELF (a JIT's cache, for instance), which
+    // needs no report.
     if (problem.error.code == ErrorCode::kMalformed && !is_publisher_name(problem.path)) continue;
     plan_.refusals.push_back(
         {problem.path, {FindingCode::kUnreadableFile, problem.error.context, {}}});
   }
 }
 
-// Not what the file is, but that nothing is known of it.
+// The refusal does not say what the file is, but that nothing is known of it.
 void Planning::refuse_unseen(const Module& module, std::size_t most) {
   plan_.refusals.push_back({module.path,
                             {FindingCode::kUnreadableFile,
@@ -157,7 +157,7 @@ bool Planning::look_at(const Module& module) {
   return may_publish;
 }
 
-// True: it has something of the source, or nobody knows.
+// Returns true if it has something of the source, or if that is unknown.
 bool Planning::look_for(Sighting& sighting, const Module& module, ModuleTrace& seen) {
   Sought& sought = sought_[sighting.sought];
   const LabelSource& source = *sought.source;
@@ -180,7 +180,7 @@ bool Planning::look_for(Sighting& sighting, const Module& module, ModuleTrace& s
 }
 
 // Looks into .symtab of any file. Planning does not do that, because it is slow and finds no
-// publisher. But it may be the reason why there are no labels, so a trace has it.
+// publisher. But it may show why there are no labels, so a trace records it.
 void Planning::look_closer(const LabelSource& source, const Module& module,
                            ModuleTrace& seen) const {
   if (!source.find(*module.image, /*everything=*/true, seen.file)) return;
@@ -213,7 +213,8 @@ void Planning::judge(Sought& sought, const Module& module, ModuleTrace& seen) {
   }
   sought.found = true;
   if (no_version) {
-    // It may be a publisher. So a thread without other labels is unreadable, not unlabelled.
+    // The module may be a publisher. So a thread without other labels is unreadable, not
+    // unlabelled.
     publish(module, seen, unlocated(target_.is_alive()));
     return;
   }
@@ -225,7 +226,7 @@ void Planning::judge(Sought& sought, const Module& module, ModuleTrace& seen) {
                         trace_ != nullptr ? &seen : nullptr}));
 }
 
-// What the user has named may be in another module.
+// A variable that the user has named may be in another module.
 void Planning::refuse_source(Sought& sought, ModuleTrace& seen, Finding finding) {
   if (sought.source->named().empty()) return refuse(seen, std::move(finding));
   if (!sought.refused) sought.refused = finding;
@@ -270,7 +271,7 @@ void Planning::publish(const Module& module, ModuleTrace& seen, AccessPlan acces
 }
 
 ProcessPlan Planning::finish(std::span<const ThreadLocalNames* const> there) {
-  std::size_t index = 0;  // of the variable
+  std::size_t index = 0;  // index of the variable
   for (const Sought& sought : sought_) {
     if (sought.source->named().empty()) continue;
     if (!sought.found) {

@@ -1,5 +1,5 @@
-// What to do with one module: finds out which label sources it has something of, and makes a
-// publisher of each, or a refusal.
+// Planning decides what to do with one module: it finds out of which label sources the module has
+// something, and makes a publisher of each, or a refusal.
 //
 //   module, for each label source --- none of its symbols --> ignored
 //     |
@@ -12,8 +12,8 @@
 //   publisher with a recipe; or without one, for a reason: then "plan again" if the library is
 //   still being loaded, else its samples are unreadable
 //
-// Variables that the user has named are sources like the others here, each one of its own. Only what
-// becomes of those that no module has is different: they are missing.
+// Variables that the user has named are sources like the others here, each one of its own. There is
+// only one difference: a variable that no module has is reported as missing.
 #pragma once
 
 #include <functional>
@@ -35,36 +35,36 @@ namespace labelscope {
 // What one source has found in a file.
 struct Sighting {
   std::size_t sought = 0;        // index of the source
-  FileInspection file;           // what it has found
-  std::optional<Error> problem;  // why nobody can know what is in it
-  bool declares = false;         // labels, well or not
+  FileInspection file;           // what the source has found
+  std::optional<Error> problem;  // why the content of the file is unknown
+  bool declares = false;         // true if the file declares labels, rightly or not
 };
 
 class Planning {
  public:
-  // `runtime`: lists the libc's files, which is slow. All references must outlive this object.
+  // `runtime` lists the libc's files, which is slow. All references must outlive this object.
   Planning(const Target& target, const PlannerOptions& options, PlanTrace* trace,
            std::function<ModuleList()> runtime);
 
-  // What there is in the file of a module with an image. Empty: nothing to plan. With a trace, what
-  // each source has seen of it, be it nothing.
+  // Finds what there is in the file of a module with an image. The result is empty if there is
+  // nothing to plan. With a trace, it has what each source has seen, even if that is nothing.
   std::vector<Sighting> find(const Module& module) const;
-  // Keeps that for look_at(): for all copies of the file, while the module's image is there.
+  // Keeps that for look_at(), for all copies of the file, while the module's image is there.
   void keep(const Module& module, std::vector<Sighting> found);
 
-  // False: there is nothing of a publisher in the file, whoever has it loaded.
+  // Returns false if there is nothing of a publisher in the file, in whatever process.
   bool look_at(const Module& module);
   void refuse_unseen(const Module& module, std::size_t most);
   void refuse_files(const std::vector<ModuleProblem>& problems);
   void refuse_process(const ModuleProblem& problem);
-  // When all modules were looked at. `there`: the thread-local variables of all files.
+  // Call this when all modules were looked at. `there` are the thread-local variables of all files.
   ProcessPlan finish(std::span<const ThreadLocalNames* const> there);
 
  private:
   struct Sought {
     const LabelSource* source;
-    bool found = false;                // in some module
-    std::optional<Finding> refused{};  // why not, where only the name is there
+    bool found = false;                // true if some module has it
+    std::optional<Finding> refused{};  // why it cannot be used, if only the name is there
   };
 
   bool is_main(const Module& module) const { return is_main_executable(module, program_headers_); }
@@ -85,7 +85,8 @@ class Planning {
   std::optional<Address> program_headers_;
   std::vector<std::unique_ptr<NamedVariable>> variables_;
   std::vector<Sought> sought_;  // label sources, then variables
-  // By image, and whether it is the main executable: that decides where symbols are looked for.
+  // The key is the image, and whether it is the main executable, which decides where symbols are
+  // looked for.
   std::map<std::pair<const ElfImage*, bool>, std::vector<Sighting>> kept_;
   std::optional<LibcTls> libc_;
   ProcessPlan plan_;

@@ -93,7 +93,7 @@ std::optional<Tid> find_running_thread(Pid pid) {
   return std::nullopt;
 }
 
-// The link to its file, in the folder of the process.
+// Returns the link to a mapping's file, in the folder of the process.
 std::array<char, 64> map_files(const Mapping& mapping) {
   std::array<char, 64> range;
   std::snprintf(range.data(), range.size(), "map_files/%lx-%lx",

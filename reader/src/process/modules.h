@@ -37,9 +37,9 @@ struct ModuleList {
   bool loading = false;  // true if the loader has not mapped all of some module yet
 };
 
-// Opens every executable mapped file for which `wanted` says so (once for each file, of its first
-// mapping), one after the other. Its image stays open if `keep` says so of one of its modules: a process may map more files
-// than we may open.
+// Opens every executable mapped file for which `wanted` returns true (once for each file, for its
+// first mapping), one after the other. Its image stays open if `keep` returns true for one of its
+// modules: a process may map more files than labelscope may open.
 ModuleList list_modules(
     const Target& target, const std::vector<Mapping>& mappings,
     const std::function<bool(const Mapping&)>& wanted,

@@ -2,9 +2,9 @@
 // after the other: it stops the thread, reads its labels, unwinds its stack, and lets it go.
 //
 // Everything happens in drain(), on the calling thread (ptrace belongs to a thread). The kernel
-// does not tell this sampler of forks, execs, ends and new mappings. So it looks for them every 100
-// ms. A child process that lives shorter is missed, and so are the first moments of the others. An
-// exec is noticed at the next sample at the latest, before labels are read.
+// does not report forks, execs, ends and new mappings to this sampler. So it looks for them every
+// 100 ms. A child process that lives shorter is missed, and so are the first moments of the others.
+// An exec is noticed at the next sample at the latest, before labels are read.
 #pragma once
 
 #include <chrono>

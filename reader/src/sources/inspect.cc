@@ -41,7 +41,7 @@ Result<FileInspection> inspect_by(const LabelSource& source, const ElfImage& ima
   return file;
 }
 
-// Of a file for another platform nothing is known but that it defines a source's symbols.
+// About a file for another platform, it is only known that it defines a source's symbols.
 std::optional<FileInspection> inspect_foreign(const UniqueFd& file, std::string_view name,
                                               const std::string& platform) {
   for (const LabelSource* source : label_sources()) {
@@ -60,7 +60,7 @@ std::optional<FileInspection> inspect_foreign(const UniqueFd& file, std::string_
   return std::nullopt;
 }
 
-// How far a file comes as a publisher: nothing, an attempt, one that can be read.
+// Returns how far a file is a publisher: not at all, by an attempt, or so that it can be read.
 int standing(const FileInspection& file) {
   return is_readable(file.verdict) ? 2 : file.verdict == Verdict::kNothing ? 0 : 1;
 }

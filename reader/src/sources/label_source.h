@@ -2,9 +2,9 @@
 // them is in its folder; the rest of the reader uses this interface, for each entry of
 // label_sources().
 //
-//   planning    what makes a module a publisher (mostly two symbols), and is it one in memory? How a
-//               thread's variable is reached: mostly by recipe/, the same for all sources. That gives
-//               a recipe with the number of its source.
+//   planning    what makes a module a publisher (mostly two symbols), and whether it is one in
+//               memory. How a thread's variable is reached: mostly by recipe/, the same for all
+//               sources. That gives a recipe with the number of its source.
 //   reading     from the variable's address in one thread to labels; or from the bytes that a BPF
 //               program sent in their place, because it had no room to make words of them.
 //   telling     the same reading once more, in sentences.
@@ -26,9 +26,9 @@
 //
 // A new source: its number in tls_recipe.h, its folder here (its rules are there, too) with an
 // entry in sources.cc, and its walk in bpf/include/labelscope/bpf/ with a line in sources.bpf.h.
-// What others ask about it is in its About: nothing else names a source.
-// Sources that need more of a thread than the address of a variable (registers, names that the
-// process publishes) find it in ThreadView: each source takes from it what it needs. What a
+// What the rest of the reader needs to know of a source is in its About: nothing else names a
+// source. Sources that need more of a thread than the address of a variable (registers, names that
+// the process publishes) find it in ThreadView: each source takes from it what it needs. What a
 // walk needs to know of the process (offsets, types) are the parameters of its recipe. One module
 // may publish by several sources; each gets its own recipe.
 #pragma once
@@ -126,13 +126,13 @@ class LabelSource {
     const char* variable_symbol = nullptr;
     std::span<const Rule> rules = {};  // by code
     std::string_view sign = {};
-    const UpdateRule* updates = nullptr;  // null: nobody judges how its labels change
+    const UpdateRule* updates = nullptr;  // null if changes of its labels are not judged
     bool usual = false;                   // what messages mean that name no source
     bool needs_facts = false;             // its labels need process facts (process_facts.h)
     bool facts_adapt_walk = false;        // and so does its walk: see adapt()
     bool needs_number_inside = false;     // its walk needs ThreadState::tid, of the process's own
-    // A file that declares labels which nobody can read is a publisher without a recipe, so that
-    // its threads are unreadable; otherwise it is a refusal.
+    // If true, a file that declares labels which no reader can read is a publisher without a
+    // recipe, so that its threads are unreadable; otherwise it is a refusal.
     bool publishes_anyway = false;
   };
   const About about;
@@ -152,20 +152,21 @@ class LabelSource {
   // Returns whether planning has anything to do with such a file: it declares labels, rightly or
   // not.
   virtual bool declares(const FileInspection& file) const;
-  // Looks closer at a file that declares labels, and may take its time. Afterwards it may be none.
+  // Examines a file that declares labels, and may take long. Afterwards the file may no longer be a
+  // publisher.
   virtual Status study(const ElfImage&, FileInspection&) const { return {}; }
   // Judges what is known of a file: fills in rules, findings and verdict. The version is that in
   // the process's memory if there is a process. No reader can use a file with a finding of
   // Harm::kUnreadable; with kVersionUnreadable it may be a publisher.
   virtual void judge(std::string_view path, FileInspection& file) const = 0;
-  // What the user calls it, where the user has named it (variable/named_variable.h), and why there is
-  // nothing to read if no module has it. `there`: the thread-local variables that there are.
+  // The user's name for it, if the user has named it (variable/named_variable.h), and why there is
+  // nothing to read if no module has it. `there` are the thread-local variables that exist.
   virtual std::string_view named() const { return {}; }
   virtual Finding missing(std::span<const ThreadLocalNames* const> /*there*/) const { return {}; }
-  // The rule that a library with this name must be loaded when the program starts; kNone: there is
-  // no such rule.
+  // Returns the rule that a library with this name must be loaded when the program starts; kNone if
+  // there is no such rule.
   virtual RuleId loading_rule(std::string_view /*path*/) const { return RuleId::kNone; }
-  // How each thread's variable is reached, with the parameters of the walk.
+  // Returns how each thread's variable is reached, with the parameters of the walk.
   virtual AccessPlan reach(const Reachable& publisher) const;
   // Adapts the walk to the facts that the process publishes, which may be null.
   virtual void adapt(const ProcessFacts*, ls_tls_recipe&) const {}
@@ -193,14 +194,15 @@ class LabelSource {
   bool sends_words() const { return (LS_WORD_SOURCES & 1U << about.number) != 0; }
 };
 
-// Those by which a file can be a publisher of itself: all but the variables that users name.
+// Returns the sources by which a file can be a publisher by itself: all but the variables that
+// users name.
 std::span<const LabelSource* const> label_sources();
 // Returns the source with a recipe's number; null if there is none.
 const LabelSource* find_source(unsigned number);
-// Whether one of the recipes is for a source of which `flag` is true: any_of(recipes,
+// Returns whether one of the recipes is for a source of which `flag` is true: any_of(recipes,
 // &LabelSource::About::needs_facts).
 bool any_of(std::span<const ls_tls_recipe> recipes, bool LabelSource::About::*flag);
-// What observe() does, with `read(source, view)` for what a variable holds.
+// Does what observe() does, with `read(source, view)` for the content of a variable.
 template <class Read>
 Observation observe_by(std::span<const ls_tls_recipe> recipes, const ThreadState& thread,
                        const MemorySource& memory, Read read) {

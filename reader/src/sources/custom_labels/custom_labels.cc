@@ -24,7 +24,7 @@ constexpr UpdateRule kUpdates{
 
 constexpr std::string_view kNodeAddon = "customlabels.node";
 
-// 0 if it cannot be read.
+// Returns 0 if the pointer cannot be read.
 Address pointer_at(const MemorySource& memory, Address address) {
   const auto value = read_value<Address>(memory, address);
   return value ? memory.untagged(*value) : 0;
@@ -45,7 +45,7 @@ bool CustomLabels::is_publisher_name(std::string_view path) const {
   return at != std::string_view::npos && name.substr(at + kLibrary.size()).ends_with(kSuffix);
 }
 
-// Node.js loads addons only by dlopen(), and the ABI allows this one.
+// Node.js loads addons only by dlopen(), and the ABI allows this name.
 RuleId CustomLabels::loading_rule(std::string_view path) const {
   return path.ends_with(kNodeAddon) ? RuleId::kNone : abi_v1::kLoadedAtStartup;
 }

@@ -27,10 +27,11 @@ class CustomLabels final : public LabelSource {
   std::vector<Address> telling_words(const MemorySource& memory, Address variable) const override;
 };
 
-// Of a file that keeps labels of asynchronous work elsewhere, too: in node's AsyncLocalStorage.
+// Facts of a file that also keeps labels of asynchronous work elsewhere, in node's
+// AsyncLocalStorage.
 struct AsyncLabels final : OwnFacts {};
 
-// The addon of Polar Signals for node exports it in all of its versions.
+// All versions of the addon of Polar Signals for node export this symbol.
 inline constexpr const char* kNodeLabelsSymbol = "custom_labels_als_identity_hash";
 
 }  // namespace labelscope

@@ -11,7 +11,7 @@ namespace {
 
 using Slot = GoRuntime::Slot;
 
-// Null: there is none.
+// Returns null if there is none.
 const GoRuntime* runtime_of(const FileInspection& file) {
   return static_cast<const GoRuntime*>(file.own.get());
 }
@@ -109,7 +109,7 @@ bool GoLabels::declares(const FileInspection& file) const {
 Status GoLabels::study(const ElfImage& image, FileInspection& file) const {
   auto go = std::make_shared<GoRuntime>(*runtime_of(file));
   Status searched = find_go_slot(image, *go);
-  // A program is no plugin.
+  // A program is not a plugin.
   if (file.executable && go->slot == Slot::kNone) go->slot = Slot::kUnknown;
   file.own = std::move(go);
   return searched;

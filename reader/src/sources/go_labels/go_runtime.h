@@ -27,12 +27,12 @@ namespace labelscope {
 
 // A Go runtime: every Go program has one, and so has a C library that is made of Go.
 struct GoRuntime : OwnFacts {
-  std::string version;  // as the file says it ("go1.19.8"), bytes; empty: it does not say
-  unsigned minor = 0;   // 19 of Go 1.19; 0: not known
-  // Where a thread's code has the goroutine that it runs.
+  std::string version;  // as it stands in the file ("go1.19.8"), bytes; empty if it does not
+  unsigned minor = 0;   // 19 of Go 1.19; 0 if it is not known
+  // Where a thread keeps the goroutine that it runs.
   enum class Slot {
-    kUnknown,   // not found
-    kNone,      // a plugin: it runs in the runtime of its program
+    kUnknown,   // it was not found
+    kNone,      // the file is a plugin, which runs in the runtime of its program
     kOffset,    // in TLS, `offset` bytes from the thread pointer
     kGot,       // in TLS; the loader writes the offset to link-time address `got`
     kRegister,  // in x28 alone
@@ -44,8 +44,8 @@ struct GoRuntime : OwnFacts {
   std::uint64_t text_size = 0;
 };
 
-// Whether the file has a runtime of Go, and of which version; quick. Bytes of the file are hostile:
-// the version is cut to a bounded length.
+// Returns whether the file has a runtime of Go, and of which version. It is quick. Bytes of the
+// file are hostile: the version is cut to a bounded length.
 Result<std::optional<GoRuntime>> find_go_runtime(const ElfImage& image);
 // Searches the code for where g is. That takes a few milliseconds for ten megabytes.
 Status find_go_slot(const ElfImage& image, GoRuntime& go);

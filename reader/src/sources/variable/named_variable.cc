@@ -1,4 +1,4 @@
-// Finding what the user has named, and names that are like it.
+// This finds the variable that the user has named, and names that are like it.
 #include "sources/variable/named_variable.h"
 
 #include <elf.h>
@@ -41,7 +41,7 @@ Result<std::vector<ElfSymbol>> find_symbols(const ElfImage& image, const std::st
   return exported;
 }
 
-// What is read in the block itself must lie in it.
+// Returns whether the part that is read in the block itself lies in it.
 bool lies_in_block(const FileInspection& file, const ElfSymbol& symbol, const ls_variable& walk) {
   const std::uint64_t block = file.tls ? file.tls->memory_size : 0;
   const std::uint64_t size = walk.hops == 0 ? walk.size : sizeof(Address);

@@ -1,5 +1,5 @@
-// A thread-local variable that the user has named, as a label source of one planning: where it is in
-// a module's file, and what there is where it is not.
+// NamedVariable is a thread-local variable that the user has named, as a label source for one run
+// of planning: it finds the variable in a module's file, or what there is in its place.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,19 @@ namespace labelscope {
 
 class NamedVariable final : public Variable {
  public:
-  // The variable with this index among those that the user has named. `spec` must outlive it.
+  // `index` is its index among the variables that the user has named. `spec` must outlive this
+  // object.
   NamedVariable(const VariableSpec& spec, std::size_t index);
 
-  // Whether the user means a module of this name.
+  // Returns whether the user means a module of this name.
   bool is_publisher_name(std::string_view path) const override;
-  // Looks at the dynamic symbols; at .symtab if the module has thread-local variables at all.
+  // Looks at the dynamic symbols, and at .symtab if the module has thread-local variables at all.
   Status find(const ElfImage& image, bool everything, FileInspection& file) const override;
   bool declares(const FileInspection& file) const override;
   void judge(std::string_view path, FileInspection& file) const override;
   AccessPlan reach(const Reachable& publisher) const override;
   std::string_view named() const override { return spec_.text; }
-  // With those that are most like it.
+  // The finding has the names that are most like it.
   Finding missing(std::span<const ThreadLocalNames* const> there) const override;
 
  private:
@@ -40,9 +41,9 @@ struct ThreadLocalNames {
   std::string path;
   std::vector<std::string> names;
 };
-// Those that the file's symbol tables name, each once.
+// Returns the variables in the file's symbol tables, each once.
 ThreadLocalNames thread_local_names(const Module& module, std::size_t most);
-// Names that are kept of all files of a process together: each is compared with what is missing.
+// At most so many names of all files of a process are kept: each is compared with what is missing.
 inline constexpr std::size_t kMostNames = 5000;
 
 }  // namespace labelscope
