@@ -27,14 +27,19 @@ forbid_but() {
 
 # writer-lib <- reader <- bpf <- cli: each may use only what stands to its left.
 forbid "writer-lib uses nothing of the others" '#include [<"](labelscope|bpf|cli)/' writer-lib
-forbid "reader knows neither BPF nor the command line" '#include [<"](bpf|cli)/|#include <bpf/' reader
+forbid "reader knows neither BPF nor the command line" '#include [<"](bpf|cli)/|#include <bpf/' \
+  reader
 # The rooms of the reader, likewise. A public header belongs to the room that implements it.
 rooms=(base findings elf process process_context recipe labels sources plan ptrace unwind_table unwind core sampling explain c_api)
 room_of() {
   local name=${1%.h}
   case $1 in
     labelscope/labelscope.h) echo c_api ;;
-    labelscope/*) for room in "${rooms[@]::${#rooms[@]}-1}"; do [[ -e reader/src/$room/${name#*/}.cc ]] && echo "$room"; done ;;
+    labelscope/*)
+      for room in "${rooms[@]::${#rooms[@]}-1}"; do
+        [[ -e reader/src/$room/${name#*/}.cc ]] && echo "$room"
+      done
+      ;;
     */*) echo "${1%%/*}" ;;
   esac
 }
@@ -42,7 +47,9 @@ left=()
 for room in "${rooms[@]}"; do
   [[ -d reader/src/$room ]] || { echo "FAILED: reader/src/$room is not there"; failed=1; }
   left+=("$room")
-  for used in $(sed -n 's/^#include "\(.*\)"$/\1/p' reader/src/"$room"/{*,*/*}.{h,cc} 2>/dev/null | sort -u); do
+  for used in $(
+    sed -n 's/^#include "\(.*\)"$/\1/p' reader/src/"$room"/{*,*/*}.{h,cc} 2>/dev/null | sort -u
+  ); do
     its=$(room_of "$used")
     [[ -z $its || $used == customlabels/* || " ${left[*]} " == *" $its "* ]] && continue
     echo "FAILED: reader/src/$room uses $used of a room that stands to its right: ${rooms[*]}"
@@ -54,7 +61,8 @@ for entry in reader/src/*; do
   echo "FAILED: $entry is in no room of the reader"
   failed=1
 done
-forbid_but "a public header includes public ones" '#include "' '#include "labelscope/' reader/include
+forbid_but "a public header includes public ones" '#include "' '#include "labelscope/' \
+  reader/include
 # The files of the writer, likewise (writer-lib/README.md), and what a header declares is defined
 # beside it.
 order=(bytes label_block label_handle thread_state label_set current_set thread_draft thread_labels thread_scope
@@ -62,13 +70,16 @@ order=(bytes label_block label_handle thread_state label_set current_set thread_
 left=()
 for file in "${order[@]}"; do
   left+=("$file")
-  for used in $(sed -n 's/^#include "\([^/]*\)\.h"$/\1/p' writer-lib/src/"$file".[ch] 2>/dev/null); do
+  for used in $(
+    sed -n 's/^#include "\([^/]*\)\.h"$/\1/p' writer-lib/src/"$file".[ch] 2>/dev/null
+  ); do
     [[ " ${left[*]} " == *" $used "* ]] && continue
     echo "FAILED: $file in writer-lib/src uses $used, which stands to its right: ${order[*]}"
     failed=1
   done
   for name in $(grep -oE '\bcl_[a-z_]+\(' "writer-lib/src/$file.h" 2>/dev/null); do
-    grep -qE "^[a-z].*[ *]${name%(}\(" "writer-lib/src/${file}.c" || { echo "FAILED: $name of $file.h is not in $file.c"; failed=1; }
+    grep -qE "^[a-z].*[ *]${name%(}\(" "writer-lib/src/${file}.c" ||
+      { echo "FAILED: $name of $file.h is not in $file.c"; failed=1; }
   done
 done
 forbid "bpf does not know the command line" '#include [<"]cli/' bpf
@@ -80,7 +91,8 @@ for ((i = 0; i < ${#rooms[@]}; i++)); do
   forbid_but "bpf/${rooms[i]} uses a room that stands to its right: ${rooms[*]}" '#include "bpf/' \
     "#include \"bpf/($usable)/" bpf/"${rooms[i]}"
 done
-forbid_but "only programs include the headers of programs" '#include "bpf/programs/' '^bpf/programs/' bpf
+forbid_but "only programs include the headers of programs" '#include "bpf/programs/' \
+  '^bpf/programs/' bpf
 forbid "what is installed uses no room of bpf" '#include "bpf/' bpf/include
 for entry in bpf/*; do
   [[ $entry == bpf/include || " ${rooms[*]} " == *" ${entry##*/} "* ]] && continue
@@ -97,10 +109,12 @@ for ((i = 0; i < ${#rooms[@]}; i++)); do
 done
 # Inside of formats: what they share, and rooms that do not use each other. OTLP is made of the same
 # fields as pprof.
-forbid_but "cli/format/common knows no format" '#include "cli/format/' '#include "cli/format/(common/|format\.h)' cli/format/common
+forbid_but "cli/format/common knows no format" '#include "cli/format/' \
+  '#include "cli/format/(common/|format\.h)' cli/format/common
 for room in pprof jsonl otlp firefox page; do
   forbid_but "cli/format/$room uses another format" '#include "cli/format/' \
-    "#include \"cli/format/(common/|format\.h|recording_reader\.h|pprof/pprof_parts\.h|$room/)" "cli/format/$room"
+    "#include \"cli/format/(common/|format\.h|recording_reader\.h|pprof/pprof_parts\.h|$room/)" \
+    "cli/format/$room"
 done
 for entry in cli/*/; do
   [[ " ${rooms[*]} " == *" $(basename "$entry") "* ]] && continue
@@ -108,16 +122,24 @@ for entry in cli/*/; do
   failed=1
 done
 forbid "libbpf is used in bpf/ only" '#include <bpf/' reader cli writer-lib
-forbid_but "libelf and libdw are used in reader/ and cli/names/ only" '#include <(gelf|libelf|elfutils/|dwarf)' \
+forbid_but "libelf and libdw are used in reader/ and cli/names/ only" \
+  '#include <(gelf|libelf|elfutils/|dwarf)' \
   '^cli/names/' bpf writer-lib cli
-forbid_but "CLI11 is used in cli/options/ only" '#include <CLI/' '^cli/options/' reader bpf writer-lib cli
-forbid_but "spdlog is used in cli/host/log.cc only" '#include <spdlog' '^cli/host/log.cc' reader bpf writer-lib cli
-forbid_but "libcap-ng is used where rights are given up only" '#include <cap-ng' '^cli/(host/rights|worker/seal).cc' reader bpf writer-lib cli
-forbid_but "libseccomp is used in cli/worker/seal.cc only" '#include <seccomp' '^cli/worker/seal.cc' reader bpf writer-lib cli
-forbid_but "capstone is used in cli/step/instruction.cc only" '#include <capstone' '^cli/step/instruction.cc' reader bpf writer-lib cli
-forbid "the libraries print nothing" 'std::(cout|cerr|clog)|\b(printf|puts|perror|fprintf) ?\(' reader bpf \
+forbid_but "CLI11 is used in cli/options/ only" '#include <CLI/' '^cli/options/' reader bpf \
+  writer-lib cli
+forbid_but "spdlog is used in cli/host/log.cc only" '#include <spdlog' '^cli/host/log.cc' reader \
+  bpf writer-lib cli
+forbid_but "libcap-ng is used where rights are given up only" '#include <cap-ng' \
+  '^cli/(host/rights|worker/seal).cc' reader bpf writer-lib cli
+forbid_but "libseccomp is used in cli/worker/seal.cc only" '#include <seccomp' \
+  '^cli/worker/seal.cc' reader bpf writer-lib cli
+forbid_but "capstone is used in cli/step/instruction.cc only" '#include <capstone' \
+  '^cli/step/instruction.cc' reader bpf writer-lib cli
+forbid "the libraries print nothing" 'std::(cout|cerr|clog)|\b(printf|puts|perror|fprintf) ?\(' \
+  reader bpf \
   writer-lib/src
-forbid "formats are pure: they open no files and print nothing" 'std::(cout|cerr|ofstream)|\bopen ?\(' cli/format
+forbid "formats are pure: they open no files and print nothing" \
+  'std::(cout|cerr|ofstream)|\bopen ?\(' cli/format
 # CMake splits the name at a semicolon. Both halves match nothing, and ctest calls that a success.
 forbid "no semicolon in the name of a test" 'TEST_CASE\([^)]*;' tests
 # A header that is forgotten breaks only programs that use the installation.
@@ -129,7 +151,8 @@ for header in reader/include/labelscope/*.h; do
 done
 # The page must have exactly the findings of the code, since users look them up there.
 codes=$(sed -n '/kNames/,/^}/s/.*, "\(.*\)"}.*/\1/p' reader/src/findings/finding.cc | sort)
-told=$(sed -n '/^\.Sh FINDINGS/,/^\.Sh PERMISSIONS/s/^\.It Li //p' docs/man/labelscope-dump.1 | sort)
+told=$(sed -n '/^\.Sh FINDINGS/,/^\.Sh PERMISSIONS/s/^\.It Li //p' docs/man/labelscope-dump.1 |
+  sort)
 if [[ $codes != "$told" ]]; then
   echo "FAILED: FINDINGS in docs/man/labelscope-dump.1 and kNames in reader/src/findings/finding.cc differ:"
   diff - <(echo "$told") <<<"$codes"
@@ -151,7 +174,8 @@ done
 theirs='^(include/(linux|uapi)|arch|fs|kernel|linux|asm|elfutils|nptl|sysdeps|src/internal|specs|docs-developer)/'
 theirs+='|^(vmlinux[.]h|stddef[.]h|custom-labels-v1[.]md|(my|use)_labels[.]c|a[.]cc|page_assets[.]cc|programs[.]sh|cmake/labelscopeConfig[.]cmake)$'
 files=$(find -- * -name build -prune -o -type f -print)
-missing=$(grep -E '(\.(h|hpp|c|cc|mjs|sh|py|cmake|md|[137])|CMakeLists\.txt)$' <<<"$files" | xargs awk '
+missing=$(grep -E '(\.(h|hpp|c|cc|mjs|sh|py|cmake|md|[137])|CMakeLists\.txt)$' <<<"$files" |
+  xargs awk '
     FNR == 1 { page = FILENAME ~ /\.(md|[137])$/; code = 0 }
     FILENAME ~ /\.md$/ && /^ *```/ { code = !code }
     page && !code { print FILENAME ":" FNR ":" $0 }
@@ -172,12 +196,14 @@ headings() { sed -n 's/^#\+ //p' "$1" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-'; 
 while IFS=: read -r page target; do
   to=$(dirname "$page")/${target%%#*}
   [[ $target == \#* ]] && to=$page
-  [[ -e $to ]] && { [[ $target != *\#* ]] || headings "$to" | grep -qxF -- "${target#*#}"; } && continue
+  [[ -e $to ]] && { [[ $target != *\#* ]] || headings "$to" | grep -qxF -- "${target#*#}"; } &&
+    continue
   echo "FAILED: $page has a link to $target, which is not there"
   failed=1
 done < <(grep '\.md$' <<<"$files" | xargs grep -oHE '\]\([^) :]+\)' | sed 's/:\](/:/; s/)$//')
 # Manual pages must be well-formed.
 if command -v mandoc >/dev/null; then
-  mandoc -T lint -W warning docs/man/* || { echo "FAILED: a manual page is not well-formed"; failed=1; }
+  mandoc -T lint -W warning docs/man/* ||
+    { echo "FAILED: a manual page is not well-formed"; failed=1; }
 fi
 exit $failed

@@ -49,7 +49,8 @@ record_hostile() {
   start_hostile "$program"
   run_watched record -d 1 -o hostile.jsonl "$@" -p "$target"
   expect_status "$exit_ok" "recording $program"
-  ((peak < usual + 65536)) || fail "labelscope needed $peak KiB, and for a harmless program $usual KiB"
+  ((peak < usual + 65536)) ||
+    fail "labelscope needed $peak KiB, and for a harmless program $usual KiB"
   expect_labelled hostile.jsonl
   expect_ledger hostile.jsonl
   printf '%s: %s s, %s KiB (usual: %s)\n' "${program##*/}" "$seconds" "$peak" "$usual"

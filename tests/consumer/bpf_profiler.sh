@@ -15,10 +15,12 @@ esac
 true_samples() {
   printf '%s\n' "${truth[@]}" | jq -r '. as $thread | .variables[] | .module as $m | .labels[]
     | "\($thread.tid) \($m) \(.key) \(.value)"' | while read -r tid module key value; do
-    printf '%s\t%b=%b@%s\n' "$tid" "$(sed 's/../\\x&/g' <<<"$key")" "$(sed 's/../\\x&/g' <<<"$value")" "$module"
+    printf '%s\t%b=%b@%s\n' "$tid" "$(sed 's/../\\x&/g' <<<"$key")" \
+      "$(sed 's/../\\x&/g' <<<"$value")" "$module"
   done | sort -u
 }
-[[ $(printed_labels out | sort -u) == "$(true_samples)" ]] || fail "printed: $(sort -u out); the target: $(true_samples)"
+[[ $(printed_labels out | sort -u) == "$(true_samples)" ]] ||
+  fail "printed: $(sort -u out); the target: $(true_samples)"
 # Every labelled sample has all of them. Samples that are not resident now and then are no fault.
 awk -F '\t' '$2 == "labelled"' out >labelled
 (($(sort -u labelled | wc -l) == ${#truth[@]})) || fail "samples differ: $(sort -u labelled)"

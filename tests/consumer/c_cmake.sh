@@ -7,10 +7,12 @@ build/print_labels "$target" >out 2>err || {
   skip_if_refused err
   fail "print_labels: $(cat err)"
 }
-[[ $(printed_labels out) == "$(true_lines)" ]] || fail "printed: $(cat out); the target: $(true_lines)"
+[[ $(printed_labels out) == "$(true_lines)" ]] ||
+  fail "printed: $(cat out); the target: $(true_lines)"
 # The output has an explanation: what was planned, and the way to the first thread's labels.
 (($(grep -c '^# ' out) >= 5)) || fail "no explanation: $(cat out)"
-grep '^# ' out | grep -Fq "$(basename "$RIVALS_LIBRARY")" || fail "the explanation does not name the library"
+grep '^# ' out | grep -Fq "$(basename "$RIVALS_LIBRARY")" ||
+  fail "the explanation does not name the library"
 grep '^# ' out | grep -q 'of-publisher-' || fail "the explanation does not show the labels"
 # An error is a value whose text names what was tried.
 build/print_labels 2147483647 >out 2>err && fail "a process that does not exist was read"

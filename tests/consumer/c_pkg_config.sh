@@ -7,7 +7,8 @@ source=$SOURCE_DIR/c/print_labels.c
 # shellcheck disable=SC2046,SC2086
 build() {
   local compiler=$1 module=$2 static=${3:-}
-  "$compiler" "${flags[@]}" $CFLAGS "$source" $(pkg-config $static --cflags --libs "$module") -o print_labels 2>log ||
+  "$compiler" "${flags[@]}" $CFLAGS "$source" $(pkg-config $static --cflags --libs "$module") \
+    -o print_labels 2>log ||
     { cat log; fail "$compiler does not build against $module $static"; }
 }
 start_rivals
@@ -15,7 +16,8 @@ built=0
 for compiler in gcc clang; do
   command -v "$compiler" >/dev/null || continue
   # A sanitizer's run time works with one compiler only.
-  [[ -n $CFLAGS && $(basename "$CC") != "$compiler"* && ! ($(basename "$CC") == cc && $compiler == gcc) ]] && continue
+  [[ -n $CFLAGS && $(basename "$CC") != "$compiler"* &&
+    ! ($(basename "$CC") == cc && $compiler == gcc) ]] && continue
   for module in labelscope labelscope-reader "labelscope-reader --static"; do
     # Linking the archive is slow, so one compiler is enough for it.
     [[ $module != labelscope && $compiler != gcc ]] && command -v gcc >/dev/null && continue

@@ -24,10 +24,12 @@ act 2 CHECK_FILES='' CHECK_COMMAND=''
 # A command that cannot be understood is refused, not left out, whatever the files are. The same is
 # true of one that a shell would act on: it would run what is in the workflow's text.
 # shellcheck disable=SC2016  # as it is
-for command in 'sleep "0.1' "it's" 'true; true' 'true | true' 'true > file' 'true $(touch ran)' 'true "`touch ran`"' \
+for command in 'sleep "0.1' "it's" 'true; true' 'true | true' 'true > file' 'true $(touch ran)' \
+  'true "`touch ran`"' \
   'true ) ; touch ran; (' 'true $HOME' 'true *' 'true \'; do
   act 2 CHECK_FILES="$library" CHECK_COMMAND="$command"
-  grep -q '^::error::labelscope check: the input command ' out || fail "no annotation for the command $command: $(cat out)"
+  grep -q '^::error::labelscope check: the input command ' out ||
+    fail "no annotation for the command $command: $(cat out)"
 done
 [[ ! -e ran ]] || fail "a part of the command was run"
 act 3 CHECK_COMMAND='sleep "0.1"'
@@ -46,8 +48,11 @@ for input in $inputs; do
   grep -q "inputs\.$input" "$action/action.yml" || fail "the input $input is not used"
 done
 for variable in $(grep -o 'CHECK_[A-Z]*' "$action/check.sh" | sort -u); do
-  [[ $variable == CHECK_ ]] || grep -q "^ *$variable: \${{ inputs\.$(tr '[:upper:]' '[:lower:]' <<<"${variable#CHECK_}") }}$" \
+  [[ $variable == CHECK_ ]] ||
+    grep -q "^ *$variable: \${{ inputs\.$(tr '[:upper:]' '[:lower:]' <<<"${variable#CHECK_}") }}$" \
     "$action/action.yml" || fail "$variable is set by no input"
 done
-python3 -c 'import yaml' 2>/dev/null || skip_test "python3 has no yaml (Debian package python3-yaml): all but the last line was tested"
-python3 -c 'import sys, yaml; yaml.safe_load(open(sys.argv[1]))' "$action/action.yml" || fail "action.yml is no YAML"
+python3 -c 'import yaml' 2>/dev/null ||
+  skip_test "python3 has no yaml (Debian package python3-yaml): all but the last line was tested"
+python3 -c 'import sys, yaml; yaml.safe_load(open(sys.argv[1]))' "$action/action.yml" ||
+  fail "action.yml is no YAML"

@@ -17,7 +17,8 @@ export PATH=$PREFIX/bin:$PATH CARGO_NET_OFFLINE=true CARGO_TARGET_DIR=$WORK/targ
 RUSTFLAGS="-L $(library_dir) -C link-arg=-Wl,-rpath,$(library_dir)"
 export RUSTFLAGS
 cd crate || exit 1
-timeout 200 bash ../command >../log 2>&1 || { cat ../log; fail "the test of the page does not pass"; }
+timeout 200 bash ../command >../log 2>&1 ||
+  { cat ../log; fail "the test of the page does not pass"; }
 grep -q '1 passed' ../log || { cat ../log; fail "the test did not run"; }
 grep -q 'libcustomlabels.so' ../log || { cat ../log; fail "labelscope did not look at it"; }
 

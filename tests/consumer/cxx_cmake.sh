@@ -8,4 +8,5 @@ for thread in "${truth[@]}"; do
     fail "read_thread: $(cat err)"
   }
 done
-[[ $(printed_labels out) == "$(true_lines)" ]] || fail "printed: $(cat out); the target: $(true_lines)"
+[[ $(printed_labels out) == "$(true_lines)" ]] ||
+  fail "printed: $(cat out); the target: $(true_lines)"

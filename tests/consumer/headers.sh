@@ -25,9 +25,12 @@ xargs -a compilations -P "$(nproc)" -L 1 bash -c '
 (($(wc -l <compilations) >= 20)) || fail "hardly any header is installed in $includes/labelscope"
 
 # The example is the indented part of the comment, from "A whole program" to the text about it.
-sed -n '/^ \* A whole program/,/^ \* .index. goes/s/^ \*   //p' "$includes/labelscope/read_labels.bpf.h" >example.bpf.c
-for part in '#include <labelscope/read_labels.bpf.h>' ls_reading_at 'SEC("perf_event")' ls_read_labels bpf_ringbuf_output; do
-  grep -Fq "$part" example.bpf.c || fail "the example in read_labels.bpf.h has no $part: $(cat example.bpf.c)"
+sed -n '/^ \* A whole program/,/^ \* .index. goes/s/^ \*   //p' \
+  "$includes/labelscope/read_labels.bpf.h" >example.bpf.c
+for part in '#include <labelscope/read_labels.bpf.h>' ls_reading_at 'SEC("perf_event")' \
+  ls_read_labels bpf_ringbuf_output; do
+  grep -Fq "$part" example.bpf.c ||
+    fail "the example in read_labels.bpf.h has no $part: $(cat example.bpf.c)"
 done
 case $(uname -m) in
   aarch64) architecture=arm64 ;;
@@ -35,8 +38,10 @@ case $(uname -m) in
 esac
 # This must fail only for a wrong header of ours, so the others are tried first.
 bpf_compiler=(clang --target=bpf -O2 -g -D__TARGET_ARCH_$architecture -isystem "/usr/include/$(uname -m)-linux-gnu" -I"$includes")
-if grep '^#include' example.bpf.c | grep -v labelscope | "${bpf_compiler[@]}" -x c -fsyntax-only - 2>others.log; then
-  "${bpf_compiler[@]}" -Wall -Wextra -Wno-unused-parameter -Werror -c example.bpf.c -o example.bpf.o 2>bpf.log ||
+if grep '^#include' example.bpf.c | grep -v labelscope |
+  "${bpf_compiler[@]}" -x c -fsyntax-only - 2>others.log; then
+  "${bpf_compiler[@]}" -Wall -Wextra -Wno-unused-parameter -Werror -c example.bpf.c \
+    -o example.bpf.o 2>bpf.log ||
     fail "the example in read_labels.bpf.h does not compile: $(cat bpf.log)"
 else
   echo "read_labels.bpf.h is not compiled: $(head -1 others.log)"

@@ -6,4 +6,5 @@ if [[ -n ${NO_INSTALL:-} ]]; then
 fi
 rm -rf "$PREFIX"
 cmake --install "$BUILD" --prefix "$PREFIX" >/dev/null
-[[ -e $(find "$PREFIX" -name labelscopeConfig.cmake) ]] || { echo "FAILED: no package config in $PREFIX"; exit 1; }
+[[ -e $(find "$PREFIX" -name labelscopeConfig.cmake) ]] ||
+  { echo "FAILED: no package config in $PREFIX"; exit 1; }

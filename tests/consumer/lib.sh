@@ -44,8 +44,10 @@ include_dir() { pkg-config --variable=includedir labelscope; }
 # $WORK/build.
 build_project() {
   cmake -S "$1" -B build -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_PREFIX_PATH="$PREFIX" \
-    -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="$CFLAGS" -DCMAKE_CXX_FLAGS="$CFLAGS" -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_FIND_PACKAGE_NO_PACKAGE_REGISTRY=ON \
-    -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF >configure.log 2>&1 || { cat configure.log; fail "$1 does not configure"; }
+    -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="$CFLAGS" -DCMAKE_CXX_FLAGS="$CFLAGS" \
+    -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_FIND_PACKAGE_NO_PACKAGE_REGISTRY=ON \
+    -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF >configure.log 2>&1 ||
+    { cat configure.log; fail "$1 does not configure"; }
   cmake --build build >build.log 2>&1 || { cat build.log; fail "$1 does not build"; }
 }
 
@@ -65,7 +67,8 @@ start_rivals() {
 # skip_if_refused <stderr of a consumer>: skips the test if the system allows no access to the
 # target. Any other error is a failure.
 skip_if_refused() {
-  grep -Eq 'cannot be looked into|Operation not permitted|Permission denied' "$1" && skip_test "$(cat "$1")"
+  grep -Eq 'cannot be looked into|Operation not permitted|Permission denied' "$1" &&
+    skip_test "$(cat "$1")"
 }
 
 # Prints the lines that a consumer must print, by the target's own words: tid, "labelled", and the
@@ -74,13 +77,15 @@ skip_if_refused() {
 true_lines() {
   printf '%s\n' "${truth[@]}" | jq -r '. as $thread | .variables[] | .module as $m | .labels[]
     | "\($thread.tid) \($m) \(.key) \(.value)"' | while read -r tid module key value; do
-    printf '%s\t%b=%b@%s\n' "$tid" "$(sed 's/../\\x&/g' <<<"$key")" "$(sed 's/../\\x&/g' <<<"$value")" "$module"
+    printf '%s\t%b=%b@%s\n' "$tid" "$(sed 's/../\\x&/g' <<<"$key")" \
+      "$(sed 's/../\\x&/g' <<<"$value")" "$module"
   done | awk -F '\t' '{ pair = $2; sub(/@[^@]*$/, "", pair) } !seen[$1, pair]++' | sort
 }
 
 # Prints a consumer's lines in the same form, one label a line, publishers by base name.
 printed_labels() {
-  awk -F '\t' '$2 == "labelled" { for (i = 3; i <= NF; i++) print $1 "\t" $i }' "$1" | sed 's,@.*/,@,' | sort
+  awk -F '\t' '$2 == "labelled" { for (i = 3; i <= NF; i++) print $1 "\t" $i }' "$1" |
+    sed 's,@.*/,@,' | sort
 }
 
 # code_of <page> <marker>: prints the first block of code in a page of the documentation after the

@@ -11,8 +11,10 @@ configuring=$!
 children+=("$configuring")
 # These packages must not go where those of a release go.
 mkdir fresh && echo precious >fresh/labelscope_0.0.1_other.deb
-bash "$TREE/scripts/package.sh" --build "$BUILD" --output fresh >made 2>log || fail "package.sh: $(cat log)"
-[[ $(<fresh/labelscope_0.0.1_other.deb) == precious ]] || fail "a file that was in the folder before is gone"
+bash "$TREE/scripts/package.sh" --build "$BUILD" --output fresh >made 2>log ||
+  fail "package.sh: $(cat log)"
+[[ $(<fresh/labelscope_0.0.1_other.deb) == precious ]] ||
+  fail "a file that was in the folder before is gone"
 rm fresh/labelscope_0.0.1_other.deb
 # The packages are made a second time, while the first ones are checked.
 mkdir again
@@ -46,17 +48,21 @@ expect_field() {
     fail "$1: $2 is '$(dpkg-deb --field "$(package "$1")" "$2")', which has no $3"
 }
 
-expect_file labelscope bin/labelscope 'share/man/man1/labelscope(|-check|-dump|-inspect|-record)\.1\.gz' \
+expect_file labelscope bin/labelscope \
+  'share/man/man1/labelscope(|-check|-dump|-inspect|-record)\.1\.gz' \
   share/man/man7/labelscope-rules.7.gz share/doc/labelscope/copyright share/doc/labelscope/README.md
 expect_file liblabelscope0 'lib/(.*/)?liblabelscope\.so\.0'
 expect_file liblabelscope-dev 'lib/(.*/)?liblabelscope\.so' 'lib/(.*/)?liblabelscope-reader\.a' \
-  include/labelscope/labelscope.h include/labelscope/read_labels.bpf.h 'lib/(.*/)?pkgconfig/labelscope\.pc'
+  include/labelscope/labelscope.h include/labelscope/read_labels.bpf.h \
+  'lib/(.*/)?pkgconfig/labelscope\.pc'
 expect_file libcustomlabels 'lib/(.*/)?libcustomlabels\.so' 'lib/(.*/)?libthreadcontext\.so' \
   'lib/(.*/)?libotelcontext\.so'
-expect_file libcustomlabels-dev include/customlabels/customlabels.h 'lib/(.*/)?libcustomlabels_static\.a' \
+expect_file libcustomlabels-dev include/customlabels/customlabels.h \
+  'lib/(.*/)?libcustomlabels_static\.a' \
   share/man/man3/customlabels.3.gz 'lib/(.*/)?cmake/customlabels/customlabelsConfig.cmake'
 for name in liblabelscope-dev libcustomlabels-dev labelscope; do
-  dpkg-deb --contents "$(package $name)" | awk '{ print $6 }' | grep -E '/lib[a-z]+\.so(\.[0-9.]+)?$' |
+  dpkg-deb --contents "$(package $name)" | awk '{ print $6 }' |
+    grep -E '/lib[a-z]+\.so(\.[0-9.]+)?$' |
     grep -v 'liblabelscope.so$' && fail "$name has the file of another package"
 done
 
@@ -88,15 +94,19 @@ release=$(<configured)
 find "$release" -name cmake_install.cmake -exec \
   sed -n 's,.*INSTALL DESTINATION "${CMAKE_INSTALL_PREFIX}/\(lib[^"]*\)".*,\1,p' {} + >destinations
 [[ -s destinations ]] || fail "nothing is installed below lib"
-grep -vE "^lib/$triplet(/|\$)" destinations && fail "by default that is installed outside of lib/$triplet"
-grep -q '^CMAKE_INSTALL_PREFIX:PATH=/usr$' "$release/CMakeCache.txt" || fail "the default is not for /usr"
-grep -q '^CMAKE_BUILD_TYPE:STRING=Release$' "$release/CMakeCache.txt" || fail "the default is not a release"
+grep -vE "^lib/$triplet(/|\$)" destinations &&
+  fail "by default that is installed outside of lib/$triplet"
+grep -q '^CMAKE_INSTALL_PREFIX:PATH=/usr$' "$release/CMakeCache.txt" ||
+  fail "the default is not for /usr"
+grep -q '^CMAKE_BUILD_TYPE:STRING=Release$' "$release/CMakeCache.txt" ||
+  fail "the default is not a release"
 
 # Every file that is installed is in exactly one package.
 while read -r file; do dpkg-deb --contents "$file"; done < <(grep '\.deb$' made) |
   awk '$1 !~ /^d/ && $6 !~ /\/share\/doc\// { sub(/\.gz$/, "", $6); sub(".*/", "", $6); print $6 }' | sort >packed
 (cd "$PREFIX" && find . ! -type d) | sed 's|.*/||' | sort >installed
-diff installed packed >difference || fail "installed (<) is not what is packed (>): $(cat difference)"
+diff installed packed >difference ||
+  fail "installed (<) is not what is packed (>): $(cat difference)"
 
 # The package must depend on the package of each library that the program needs.
 expect_field labelscope Depends 'libc6 \(>= 2\.'
@@ -108,42 +118,52 @@ expect_field libcustomlabels-dev Depends '^libcustomlabels \(= '
 for name in labelscope liblabelscope0 libcustomlabels; do
   dpkg-deb --extract "$(package $name)" root
 done
-dpkg-deb --field "$(package labelscope)" Depends | tr ',' '\n' | sed 's/^ *//; s/ .*//' | sort >depends
-readelf --dynamic root/usr/bin/labelscope | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | while read -r soname; do
-  file=$(ldd root/usr/bin/labelscope | awk -v soname="$soname" '$1 == soname { print $3 }')
-  # The loader has a line of its own.
-  [[ -n $file ]] || continue
-  owner=$(dpkg-query --search "$(realpath "$file")" 2>/dev/null || dpkg-query --search "$file" 2>/dev/null) || continue
-  owner=${owner%%:*}
-  names=$owner$'\n'$(dpkg-query --show --showformat='${Provides}' "$owner" | tr ',' '\n' | sed 's/^ *//; s/ .*//')
-  grep -qxFf depends <<<"$names" || echo "$soname of $owner"
-done >without
+dpkg-deb --field "$(package labelscope)" Depends | tr ',' '\n' | sed 's/^ *//; s/ .*//' |
+  sort >depends
+readelf --dynamic root/usr/bin/labelscope | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
+  while read -r soname; do
+    file=$(ldd root/usr/bin/labelscope | awk -v soname="$soname" '$1 == soname { print $3 }')
+    # The loader has a line of its own.
+    [[ -n $file ]] || continue
+    owner=$(dpkg-query --search "$(realpath "$file")" 2>/dev/null ||
+      dpkg-query --search "$file" 2>/dev/null) || continue
+    owner=${owner%%:*}
+    names=$owner$'\n'$(dpkg-query --show --showformat='${Provides}' "$owner" | tr ',' '\n' |
+      sed 's/^ *//; s/ .*//')
+    grep -qxFf depends <<<"$names" || echo "$soname of $owner"
+  done >without
 [[ ! -s without ]] || fail "no dependency on $(cat without)"
 
 # A program that links the library with the number in its name must depend on its package.
 dpkg-deb --control "$(package liblabelscope0)" control
 read -r name number owner _ <control/shlibs
-[[ "$name.so.$number $owner" == "liblabelscope.so.0 liblabelscope0" ]] || fail "shlibs says: $(cat control/shlibs)"
+[[ "$name.so.$number $owner" == "liblabelscope.so.0 liblabelscope0" ]] ||
+  fail "shlibs says: $(cat control/shlibs)"
 
 # apt finds all dependencies among this machine's packages, and dpkg installs the packages, here
 # into an otherwise empty folder.
 if command -v apt-get >/dev/null; then
   mapfile -t files < <(grep '\.deb$' made)
-  apt-get --simulate --no-install-recommends -o Debug::NoLocking=1 install "${files[@]}" >apt.log 2>&1 ||
+  apt-get --simulate --no-install-recommends -o Debug::NoLocking=1 install "${files[@]}" >apt.log \
+    2>&1 ||
     fail "apt-get would not install them: $(cat apt.log)"
 fi
 mkdir -p system/var/lib/dpkg/{info,updates,triggers} && : >system/var/lib/dpkg/status
 # shellcheck disable=SC2046  # paths of this test
-PATH=$PATH:/usr/sbin:/sbin dpkg --root="$WORK/system" --log=/dev/null --force-not-root --force-depends --install \
+PATH=$PATH:/usr/sbin:/sbin dpkg --root="$WORK/system" \
+  --log=/dev/null --force-not-root --force-depends --install \
   $(grep '\.deb$' made) >dpkg.log 2>&1 || fail "dpkg: $(cat dpkg.log)"
-[[ $(grep -c '^Status: install ok installed$' system/var/lib/dpkg/status) == 5 ]] || fail "dpkg left: $(cat dpkg.log)"
-[[ $(system/usr/bin/labelscope --version) == labelscope\ * ]] || fail "the installed program does not run"
+[[ $(grep -c '^Status: install ok installed$' system/var/lib/dpkg/status) == 5 ]] ||
+  fail "dpkg left: $(cat dpkg.log)"
+[[ $(system/usr/bin/labelscope --version) == labelscope\ * ]] ||
+  fail "the installed program does not run"
 
 # Pages must have no links to files that are not installed.
 for page in system/usr/share/doc/labelscope/{README.md,docs/*.md,docs/schema/*.md}; do
-  grep -oE '\]\([^)# ][^) ]*\)' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^[a-z]*:' | while read -r target; do
-    [[ -e ${page%/*}/$target ]] || echo "$page: $target"
-  done
+  grep -oE '\]\([^)# ][^) ]*\)' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^[a-z]*:' |
+    while read -r target; do
+      [[ -e ${page%/*}/$target ]] || echo "$page: $target"
+    done
 done >dead
 [[ ! -s dead ]] || fail "dead links: $(cat dead)"
 
@@ -156,13 +176,17 @@ grep -q TLSDESC out || fail "inspect says: $(cat out)"
 # The archive's program must run with no library but libc.
 tar --extract --gzip --file "$(grep '\.tar\.gz$' made)"
 program=$(echo labelscope-*/bin/labelscope)
-[[ $("$program" --version) == "$(root/usr/bin/labelscope --version)" ]] || fail "the archive's program does not run"
-needed=$(readelf --dynamic "$program" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libm|ld-linux.*)\.so\.[0-9]+$')
+[[ $("$program" --version) == "$(root/usr/bin/labelscope --version)" ]] ||
+  fail "the archive's program does not run"
+needed=$(readelf --dynamic "$program" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
+  grep -vE '^(libc|libm|ld-linux.*)\.so\.[0-9]+$')
 [[ -z $needed ]] || fail "the archive's program needs $needed"
 # README.md names the oldest glibc for programs that are built on Debian 12.
-newest=$(readelf --version-info --wide "$program" | grep -oE 'GLIBC_[0-9.]+' | sort --unique --version-sort | tail -n 1)
+newest=$(readelf --version-info --wide "$program" | grep -oE 'GLIBC_[0-9.]+' |
+  sort --unique --version-sort | tail -n 1)
 if [[ $(source /etc/os-release && echo "${ID:-}${VERSION_ID:-}") == debian12 ]]; then
-  grep -q "that is glibc ${newest#GLIBC_} or newer" "$TREE/README.md" || fail "the archive's program needs $newest; README.md says another"
+  grep -q "that is glibc ${newest#GLIBC_} or newer" "$TREE/README.md" ||
+    fail "the archive's program needs $newest; README.md says another"
 fi
 "$program" check "$(echo labelscope-*/lib/libcustomlabels.so)" >out || fail "check: $(cat out)"
 for file in README.md LICENSE share/doc/labelscope/linked/libdw-dev; do
@@ -172,7 +196,8 @@ done
 # No installed file may name a folder of this machine.
 dpkg-deb --extract "$(package liblabelscope-dev)" root
 dpkg-deb --extract "$(package libcustomlabels-dev)" root
-named=$(grep -rlaF -e "${TREE%/}/" -e "$BUILD" root labelscope-*/) && fail "they name ${TREE%/}: $named"
+named=$(grep -rlaF -e "${TREE%/}/" -e "$BUILD" root labelscope-*/) &&
+  fail "they name ${TREE%/}: $named"
 
 # The second set of packages must be equal to the first, to the byte.
 wait "$making_again" || fail "package.sh, again: $(cat again.log)"

@@ -30,7 +30,8 @@ for input in "$@"; do
 done
 
 if ! message=$("$@" 2>&1); then
-  reason=$(printf '%s\n' "$message" | grep -m1 -iE 'error|unknown|cannot|incompatible|undefined|unrecognized' \
+  reason=$(printf '%s\n' "$message" |
+    grep -m1 -iE 'error|unknown|cannot|incompatible|undefined|unrecognized' \
     || printf '%s\n' "$message" | head -n1)
   # Directories are left out, so that the reason is the same on every machine.
   refuse link "$(printf '%s' "$reason" | sed -E 's|/[^ :]*/||g' | tr '\t' ' ')"
@@ -54,6 +55,7 @@ esac
   || refuse shape "the toolchain made type $type, interpreter: $interpreter (wanted $wanted)"
 case $kind in
   library:*)
-    readelf -rW "$output" | grep -qE "${kind#library:}" || refuse shape "no relocation ${kind#library:} in it" ;;
+    readelf -rW "$output" | grep -qE "${kind#library:}" ||
+      refuse shape "no relocation ${kind#library:} in it" ;;
 esac
 : >"$output.tried"

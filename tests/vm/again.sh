@@ -37,13 +37,16 @@ again() {
   bash "$vm_dir/run.sh" ${how[@]+"${how[@]}"} "$guest" || true
   cp "$report" "$report.second"
   for name in "${failed[@]}"; do
-    awk -F '\t' -v name="$name" '$1 == "passed" && $2 == name { found = 1 } END { exit !found }' "$report.second" || continue
-    { echo "--- $guest: $name"; said "$log.first" "$name"; said "$log" "$name"; } >>"$reports/$guest.unsteady"
+    awk -F '\t' -v name="$name" '$1 == "passed" && $2 == name { found = 1 } END { exit !found }' \
+      "$report.second" || continue
+    { echo "--- $guest: $name"; said "$log.first" "$name"; said "$log" "$name"; } \
+      >>"$reports/$guest.unsteady"
   done
   if [[ -n $pattern ]]; then
     # The new report is the first one with the tests that passed in the second run, and with the
     # second run's errors of the guest as a whole.
-    awk -F '\t' 'NR == FNR { if ($1 == "passed") line[$2] = $0; next } { print $2 in line ? line[$2] : $0 }' \
+    awk -F '\t' \
+      'NR == FNR { if ($1 == "passed") line[$2] = $0; next } { print $2 in line ? line[$2] : $0 }' \
       "$report.second" "$report.first" >"$report"
     awk -F '\t' '$1 == "failed" && $2 == "guest"' "$report.second" >>"$report"
   elif ! grep -q '^failed' "$report.second"; then

@@ -81,7 +81,8 @@ add_tools() {
     file=$(find_in_roots /usr/bin /bin /usr/sbin /sbin -- "$tool") || continue
     add "/usr/bin/$tool" "$file"
   done
-  file=$(find_in_roots /usr/bin /bin -- busybox) || die "there is no busybox in ${roots[*]:-this system}"
+  file=$(find_in_roots /usr/bin /bin -- busybox) ||
+    die "there is no busybox in ${roots[*]:-this system}"
   add /usr/bin/busybox "$file"
 }
 
@@ -91,7 +92,8 @@ add_python() {
   for root in "${roots[@]}"; do
     [[ -d $root/usr/lib/python3.11 ]] || continue
     while read -r file; do add "${file#"$root"}" "$file"; done < <(
-      find "$root/usr/lib/python3.11" \( -name test -o -name dist-packages -o -name idlelib -o -name __pycache__ \) -prune \
+      find "$root/usr/lib/python3.11" \( -name test -o -name dist-packages -o -name idlelib \
+        -o -name __pycache__ \) -prune \
         -o -type f \( -name '*.py' -o -name '*.so' \) -print)
     return
   done
@@ -105,8 +107,10 @@ add_project() {
     cat "$named_files"
     printf '%s\n' "$build/cli/labelscope"
     find "$build/tests/targets" "$build/tests/cli" "$build/writer-lib" \
-      -name CMakeFiles -prune -o \( -type f -o -type l \) ! -name '*.o' ! -name '*.a' ! -name '*.tried' ! -name '*.cmake' -print
-    find "$root_dir/tests/cli" "$root_dir/tests/targets" "$root_dir/tests/unit/check" "$root_dir/docs" -type f
+      -name CMakeFiles -prune -o \( -type f -o -type l \) ! -name '*.o' ! -name '*.a' \
+      ! -name '*.tried' ! -name '*.cmake' -print
+    find "$root_dir/tests/cli" "$root_dir/tests/targets" "$root_dir/tests/unit/check" \
+      "$root_dir/docs" -type f
     # These are the programs that the commands of the list run.
     cut -f 4- "$tests" | sed "s/[ ']/\n/g" | { grep -F "$build/" || true; }
   } | sort -u | while read -r file; do
@@ -116,7 +120,8 @@ add_project() {
 
 add_system() {
   local file
-  printf 'root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/tmp:/bin/sh\n' >"$stage/passwd"
+  printf 'root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/tmp:/bin/sh\n' \
+    >"$stage/passwd"
   printf 'root:x:0:\nnogroup:x:65534:\n' >"$stage/group"
   printf 'passwd: files\ngroup: files\nhosts: files\n' >"$stage/nsswitch.conf"
   printf '127.0.0.1 localhost guest\n' >"$stage/hosts"
@@ -135,12 +140,14 @@ add_system() {
 # needs <files on stdin>: prints the names of libraries and loaders that ELF files need.
 needs() {
   { xargs -r -d '\n' readelf -dlW 2>/dev/null || true; } |
-    sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p; s/.*Requesting program interpreter: \(.*\)\]/\1/p' | sort -u
+    sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p; s/.*Requesting program interpreter: \(.*\)\]/\1/p' |
+    sort -u
 }
 
 # Adds needed libraries until there are no new ones.
 add_libraries() {
-  local name file library_folders=(/lib/"$arch"-linux-gnu /usr/lib/"$arch"-linux-gnu /lib64 /lib /usr/lib
+  local name file
+  local library_folders=(/lib/"$arch"-linux-gnu /usr/lib/"$arch"-linux-gnu /lib64 /lib /usr/lib
     /usr/lib/"$arch"-linux-musl /lib/"$arch"-linux-musl)
   local -A seen=()
   cut -f 2 "$manifest" | sort -u >"$manifest.new"
@@ -187,7 +194,8 @@ stage_files() {
 # /bin, /lib and the like are links into /usr, as in Debian since 12.
 merge_usr() {
   touch "$manifest.links"
-  sed -i -E 's,(^|\t)/(bin|sbin|lib|lib64)/,\1/usr/\2/,g; s,(^|\t)/usr/sbin/,\1/usr/bin/,g' "$manifest.links"
+  sed -i -E 's,(^|\t)/(bin|sbin|lib|lib64)/,\1/usr/\2/,g; s,(^|\t)/usr/sbin/,\1/usr/bin/,g' \
+    "$manifest.links"
   sed -i -E 's,^/(bin|sbin|lib|lib64)/,/usr/\1/,; s,^/usr/sbin/,/usr/bin/,' "$manifest"
   sort -u -t $'\t' -k 1,1 -o "$manifest" "$manifest"
 }
@@ -210,7 +218,9 @@ write_archive() {
     for link in $small_tools; do echo "usr/bin/$link"; done
     cat "$manifest.links" "$manifest" | cut -f 1 | sed 's,^/,,' | awk '
       { print; path = $0; while (sub("/[^/]*$", "", path)) print path }'
-  } | sort -u | (cd "$stage/root" && cpio --quiet --create --format=newc --owner=0:0 --reproducible) >"$output.new"
+  } | sort -u |
+    (cd "$stage/root" &&
+      cpio --quiet --create --format=newc --owner=0:0 --reproducible) >"$output.new"
   mv "$output.new" "$output"
 }
 

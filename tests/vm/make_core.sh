@@ -29,7 +29,8 @@ echo core > /proc/sys/kernel/core_pattern &&
 sed -n "/^{.tid/s/^/FACT: truth /p" truth &&
 gzip -9 -n -c core* | base64 -w 400 | sed "s/^/FACT: core /"
 EOF_COMMANDS
-printf 'make_core\t60\tcd /tmp\tbash -c %q\n' "$(tr '\n' ' ' <"$work/commands" | sed "s,CRASHER,$crasher,")" >"$work/tests"
+printf 'make_core\t60\tcd /tmp\tbash -c %q\n' \
+  "$(tr '\n' ' ' <"$work/commands" | sed "s,CRASHER,$crasher,")" >"$work/tests"
 bash "$vm_dir/run.sh" --list "$work/tests" "$guest"
 
 # facts <name>: prints the values of all facts with this name.

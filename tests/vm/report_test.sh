@@ -31,7 +31,8 @@ failed/three/7/exit status 1' <<'E_LOG'
 @end 3
 E_LOG
 
-expect "lines end as terminals end them, and firmware may stand before them" 'passed/one/1/' <<<$'\e[2Jboot@begin 1\r
+expect "lines end as terminals end them, and firmware may stand before them" 'passed/one/1/' \
+  <<<$'\e[2Jboot@begin 1\r
 @1 start one\r
 @1 passed 1 \r
 @end 1\r'
@@ -86,7 +87,8 @@ failed/guest/0/it ran 1 tests and was to run 3' 3 <<'E_LOG'
 @end 1
 E_LOG
 
-expect "nothing at all" 'failed/guest/0/the guest did not come to its end: 0 of 0 tests began' </dev/null
+expect "nothing at all" 'failed/guest/0/the guest did not come to its end: 0 of 0 tests began' \
+  </dev/null
 
 expect "a complaint of the kernel" 'fact/kernel_complaints/2
 passed/one/1/

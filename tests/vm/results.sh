@@ -35,7 +35,8 @@ for guest in "$@"; do
   fi
   while IFS=$'\t' read -r verdict name _ reason; do
     [[ $verdict != fact ]] || continue
-    if [[ $verdict == passed ]] && grep -qxF -- "--- $guest: $name" "$vm_build/reports/$guest.unsteady" 2>/dev/null; then
+    if [[ $verdict == passed ]] &&
+      grep -qxF -- "--- $guest: $name" "$vm_build/reports/$guest.unsteady" 2>/dev/null; then
       verdict=unsteady
     fi
     if [[ $verdict == skipped ]] && ! is_expected "$guest: $name: $reason"; then

@@ -62,14 +62,16 @@ readonly guest_memory_mb=2048
 # add_packages <arch> <build> <folder>: adds packages of that build, or those that are ready, and a
 # test that uses them.
 add_packages() {
-  local program=$2/tests/targets/self_check_customlabels_static packages=${ready_packages:-$3/packages}
+  local program=$2/tests/targets/self_check_customlabels_static \
+    packages=${ready_packages:-$3/packages}
   if [[ -z $ready_packages ]]; then
     rm -rf "$packages"  # of earlier commits
     bash "$root_dir/scripts/package.sh" --arch "$1" --build "$2" --output "$packages" >/dev/null ||
       die "there are no packages of $2"
   fi
   { find "$packages" -type f \( -name "*_$(debian_arch "$1").deb" -o -name "*-$1.tar.gz" \); echo "$program"; } >>"$3/list/files"
-  printf 'vm/packages\t120\tcd /\tbash /vm/packages.sh %q %q %q\n' "$packages" "$(debian_arch "$1")" "$program" \
+  printf 'vm/packages\t120\tcd /\tbash /vm/packages.sh %q %q %q\n' "$packages" \
+    "$(debian_arch "$1")" "$program" \
     >>"$3/list/tests"
 }
 
@@ -86,18 +88,23 @@ prepare_image() {
   if [[ -n $list ]]; then
     cp "$list" "$folder/list/tests"
     : >"$folder/list/files"
-    bash "$vm_dir/image.sh" "$arch" "$build" "$folder/list/tests" "$folder/list/files" "$folder/image.cpio"
+    bash "$vm_dir/image.sh" "$arch" "$build" "$folder/list/tests" "$folder/list/files" \
+      "$folder/image.cpio"
     return
   fi
-  ctest --test-dir "$build" --show-only=json-v1 >"$folder/ctest.json" || die "ctest cannot list the tests of $build"
-  python3 "$vm_dir/run_list.py" --arch "$arch" --build "$build" --source "$root_dir" --left-out "$vm_dir/left_out.txt" \
+  ctest --test-dir "$build" --show-only=json-v1 >"$folder/ctest.json" ||
+    die "ctest cannot list the tests of $build"
+  python3 "$vm_dir/run_list.py" --arch "$arch" --build "$build" --source "$root_dir" \
+    --left-out "$vm_dir/left_out.txt" \
     "${quick[@]}" --out "$folder/list" <"$folder/ctest.json"
   [[ ! $'vm/packages\t' =~ $pattern ]] || add_packages "$arch" "$build" "$folder"
   if [[ -n $pattern ]]; then
-    grep -E -- "$pattern" "$folder/list/tests" >"$folder/list/some" || die "no test matches $pattern"
+    grep -E -- "$pattern" "$folder/list/tests" >"$folder/list/some" ||
+      die "no test matches $pattern"
     mv "$folder/list/some" "$folder/list/tests"
   fi
-  bash "$vm_dir/image.sh" "$arch" "$build" "$folder/list/tests" "$folder/list/files" "$folder/image.cpio"
+  bash "$vm_dir/image.sh" "$arch" "$build" "$folder/list/tests" "$folder/list/files" \
+    "$folder/image.cpio"
 }
 
 # boot <arch> <processor> <kernel> <log>: boots a guest, and waits for its end. QEMU's exit status
@@ -118,8 +125,10 @@ boot() {
       ;;
   esac
   # QEMU runs in the background, so that a signal to this script ends it at once.
-  timeout --kill-after=10 "$boot_limit_s" "qemu-system-$arch" -M "$machine" -accel tcg,thread=multi -cpu "$processor" \
-    -smp 2 -m "$guest_memory_mb" -nographic -no-reboot -nic none -kernel "$kernel" -initrd "$vm_build/$arch/image.cpio" \
+  timeout --kill-after=10 "$boot_limit_s" "qemu-system-$arch" -M "$machine" \
+    -accel tcg,thread=multi -cpu "$processor" \
+    -smp 2 -m "$guest_memory_mb" -nographic -no-reboot -nic none -kernel "$kernel" \
+    -initrd "$vm_build/$arch/image.cpio" \
     -append "console=$console panic=-1 loglevel=1 $append" </dev/null >"$log" 2>"$log.qemu" &
   # shellcheck disable=SC2064  # this process, now
   trap "kill $! 2>/dev/null; exit 1" INT TERM HUP
@@ -148,7 +157,8 @@ run_guest() {
     return
   }
   begun=$SECONDS
-  boot "$arch" "$processor" "$kernel" "$log" || warn "qemu of $guest ended with status $?: $(tail -n 1 "$log.qemu")"
+  boot "$arch" "$processor" "$kernel" "$log" ||
+    warn "qemu of $guest ended with status $?: $(tail -n 1 "$log.qemu")"
   awk -v wanted="$(count_tests "$arch" "$processor")" -f "$vm_dir/read_report.awk" "$log" >"$report"
   printf 'fact\twall_s\t%s\n' $((SECONDS - begun)) >>"$report"
   # User and system time of this shell's children are what the guest would cost on an idle machine.
@@ -159,13 +169,14 @@ run_guest() {
 # show_failures <guest>: prints the output of failed tests.
 show_failures() {
   touch "$reports/$1.log"
-  awk -F '\t' '$1 == "failed" { print $2 "\t" $4 }' "$reports/$1.tsv" | while IFS=$'\t' read -r name reason; do
-    printf -- '--- %s: %s: %s\n' "$1" "$name" "$reason"
-    tr -d '\r' <"$reports/$1.log" | awk -v name="$name" '
-      $2 == "start" { begun = $0; sub(/^@[0-9]+ start /, "", begun); if (begun == name) number = $1 }
-      number != "" && $1 == number && $2 == "|" { sub(/^@[0-9]+ \| ?/, "  "); print }'
-    [[ $name != guest ]] || tail -n 20 "$reports/$1.log" | tr -d '\r' | sed 's/^/  /'
-  done >&2
+  awk -F '\t' '$1 == "failed" { print $2 "\t" $4 }' "$reports/$1.tsv" |
+    while IFS=$'\t' read -r name reason; do
+      printf -- '--- %s: %s: %s\n' "$1" "$name" "$reason"
+      tr -d '\r' <"$reports/$1.log" | awk -v name="$name" '
+        $2 == "start" { begun = $0; sub(/^@[0-9]+ start /, "", begun); if (begun == name) number = $1 }
+        number != "" && $1 == number && $2 == "|" { sub(/^@[0-9]+ \| ?/, "  "); print }'
+      [[ $name != guest ]] || tail -n 20 "$reports/$1.log" | tr -d '\r' | sed 's/^/  /'
+    done >&2
   grep -a '^@kernel' "$reports/$1.log" 2>/dev/null | tr -d '\r' >&2 || true
 }
 
@@ -233,7 +244,8 @@ done
 wait
 status=0
 for guest in "${guests[@]}"; do
-  [[ -s $reports/$guest.tsv ]] || printf 'failed\tguest\t0\tit left no report\n' >"$reports/$guest.tsv"
+  [[ -s $reports/$guest.tsv ]] ||
+    printf 'failed\tguest\t0\tit left no report\n' >"$reports/$guest.tsv"
   show_failures "$guest"
   tell "$guest"
   ! grep -q '^failed' "$reports/$guest.tsv" || status=1

@@ -45,12 +45,14 @@ unchecked 'big: ' big
 patched sparc '\2' 18
 unchecked 'sparc: neither x86-64 nor aarch64' sparc
 # One that publishes is a violation, since the writer should not be there.
-cp "$library" libcustomlabels-sparc.so && printf '\2' | dd of=libcustomlabels-sparc.so bs=1 seek=18 conv=notrunc status=none
+cp "$library" libcustomlabels-sparc.so && printf '\2' |
+  dd of=libcustomlabels-sparc.so bs=1 seek=18 conv=notrunc status=none
 run check libcustomlabels-sparc.so
 expect_status "$exit_findings" "a publisher for another processor"
 expect_shown 'error LS001 platform: it is for sparc'
 # One for another system is a violation, too: byte 7.
-cp "$library" libcustomlabels-bsd.so && printf '\11' | dd of=libcustomlabels-bsd.so bs=1 seek=7 conv=notrunc status=none
+cp "$library" libcustomlabels-bsd.so && printf '\11' |
+  dd of=libcustomlabels-bsd.so bs=1 seek=7 conv=notrunc status=none
 run check libcustomlabels-bsd.so
 expect_status "$exit_findings" "a publisher for FreeBSD"
 expect_shown 'error LS001 platform: it is for .* FreeBSD'
@@ -67,7 +69,8 @@ expect_shown 'libcustomlabels\.so: [0-9]+ rules looked at, all met'
 mkdir something && ln -s "$library" something/libcustomlabels.so
 run check "$library" something something/.
 expect_status "$exit_ok" "a file, and its directory twice"
-[[ $(grep -c 'rules looked at, all met' "$work/stdout") == 1 ]] || fail "one file was checked more than once"
+[[ $(grep -c 'rules looked at, all met' "$work/stdout") == 1 ]] ||
+  fail "one file was checked more than once"
 # A directory may have such files.
 cp "$library" nothing/
 run check nothing

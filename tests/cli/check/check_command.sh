@@ -12,11 +12,13 @@ expect_clean() {
 with_enough_time 400 expect_clean
 
 # The program's output is its own, and a report in a data format has a file of its own.
-run check --format json -o report.json -- sh -c 'echo its own words; exec "$0"' "$live/LS044-value_null/program"
+run check --format json -o report.json -- sh -c 'echo its own words; exec "$0"' \
+  "$live/LS044-value_null/program"
 expect_status "$exit_findings" "a null value"
 [[ $(cat "$work/stdout") == "its own words" ]] || fail "something else on stdout"
 # shellcheck disable=SC2016  # jq's variables
-jq -e --arg comm program '[.subjects[] | select(.name | test("^process [0-9]+ \\(program\\)$")) | .diagnostics[]
+jq -e --arg comm program \
+  '[.subjects[] | select(.name | test("^process [0-9]+ \\(program\\)$")) | .diagnostics[]
   | .rule] == ["LS044"]' report.json >/dev/null || fail "the report: $(cat report.json)"
 
 # A finding in a label set is shown at the file that publishes it.
@@ -29,7 +31,8 @@ jq -e '.runs[0].results | length == 1 and all(.[].locations[0];
 
 # An annotation begins a line, even if the program left an open line. In a file there is nothing
 # before it.
-run check --format github -- sh -c 'printf "an open line"; exec "$0"' "$live/LS044-value_null/program"
+run check --format github -- sh -c 'printf "an open line"; exec "$0"' \
+  "$live/LS044-value_null/program"
 expect_status "$exit_findings" "a null value as annotations"
 expect_shown '^an open line$'
 expect_shown '^::error title=LS044 '

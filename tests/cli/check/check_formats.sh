@@ -19,9 +19,11 @@ jq -e '.format == "labelscope-check" and .version == 1 and .errors == 1 and .war
 expect_said '1 error, 1 warning'
 
 # The output has every documented field, and no other.
-documented=$(sed -n 's/^| \(`[^|]*`\) |.*/\1/p' "$SOURCE_DIR/../../docs/schema/check-json.md" | tr -d '`,' | tr ' ' '\n' | sort -u)
+documented=$(sed -n 's/^| \(`[^|]*`\) |.*/\1/p' "$SOURCE_DIR/../../docs/schema/check-json.md" |
+  tr -d '`,' | tr ' ' '\n' | sort -u)
 used=$(jq -r '[., .subjects[], .subjects[].diagnostics[], .effort] | map(keys[]) | unique[]' "$work/stdout")
-[[ "$(echo "$used" | sort -u)" == "$documented" ]] || fail "fields: $(diff <(echo "$used") <(echo "$documented"))"
+[[ "$(echo "$used" | sort -u)" == "$documented" ]] ||
+  fail "fields: $(diff <(echo "$used") <(echo "$documented"))"
 
 run check --format junit "${files[@]}"
 expect_status "$exit_findings" "junit"
@@ -30,7 +32,8 @@ expect_status "$exit_findings" "junit"
 # There is one case for each file and rule.
 [[ $(grep -c '^build/app|LS' "$work/cases") == 11 ]] || fail "not 11 cases: $(cat "$work/cases")"
 [[ $(cut -d '|' -f 1,2 "$work/cases" | sort | uniq -d) == "" ]] || fail "a case occurs twice"
-grep -Fq 'libcustomlabels-gd.so|LS031 library-tls-descriptor|failure' "$work/cases" || fail "no failure"
+grep -Fq 'libcustomlabels-gd.so|LS031 library-tls-descriptor|failure' "$work/cases" ||
+  fail "no failure"
 grep -Fq 'libcustomlabels.so|LS013 version-constant|passed' "$work/cases" || fail "a warning failed"
 
 run check --format sarif --strict "${files[@]}"
@@ -44,7 +47,8 @@ LS031 error build/lib/libcustomlabels-gd.so 1 -" ]] || fail "not these results: 
 # These stay the same from run to run, however the file is named.
 prints() { jq -c '[.runs[0].results[].partialFingerprints]' "$work/stdout"; }
 before=$(prints)
-run check --format sarif --strict build/app "$PWD/build/lib/libcustomlabels.so" build/lib/libcustomlabels-gd.so
+run check --format sarif --strict build/app "$PWD/build/lib/libcustomlabels.so" \
+  build/lib/libcustomlabels-gd.so
 [[ $(prints) == "$before" ]] || fail "fingerprints changed"
 
 run check --format github "${files[@]}"

@@ -11,7 +11,8 @@ for depth in '' --step; do
   [[ -z $depth ]] && program=("$VIOLATORS/live/LS044-value_null/program" stay) && rule=LS044
   mkfifo "$work/hold"
   # shellcheck disable=SC2086  # no word at all, or one
-  env --default-signal=INT "$LABELSCOPE" check $depth --timeout 90s -- "${program[@]}" >"$work/stdout" 2>"$work/stderr" <>"$work/hold" &
+  env --default-signal=INT "$LABELSCOPE" check $depth --timeout 90s -- "${program[@]}" \
+    >"$work/stdout" 2>"$work/stderr" <>"$work/hold" &
   recorder=$!
   children+=("$recorder")
   wait_until "the program runs" any_runs "${program[0]}"

@@ -6,7 +6,8 @@ program=$VIOLATORS/live/good-linked/program
 # This is a security policy that forbids ptrace.
 for depth in '' --step; do
   # shellcheck disable=SC2086  # no word at all, or one
-  timeout --signal=KILL 90 "$REFUSED" "$LABELSCOPE" check $depth -- "$program" >"$work/stdout" 2>"$work/stderr" </dev/null
+  timeout --signal=KILL 90 "$REFUSED" "$LABELSCOPE" check $depth -- "$program" \
+    >"$work/stdout" 2>"$work/stderr" </dev/null
   status=$?
   [[ $status == 77 ]] && skip_test "$(cat "$work/stderr")"
   expect_status "$exit_permission" "a policy ($depth)"
@@ -22,10 +23,12 @@ chmod 755 "$work" && chmod 777 "$work/out"
 cp "$LABELSCOPE" "$work/labelscope" && cp "$program" "$work/program"
 chmod 755 "$work/labelscope" && chmod 711 "$work/program"
 drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
-"${drop[@]}" test -x "$work/labelscope" || skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
+"${drop[@]}" test -x "$work/labelscope" ||
+  skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
 for depth in '' --step; do
   # shellcheck disable=SC2086
-  "${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" check $depth -- "$work/program" >"$work/stdout" 2>"$work/stderr" </dev/null
+  "${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" check $depth -- "$work/program" \
+    >"$work/stdout" 2>"$work/stderr" </dev/null
   status=$?
   expect_status "$exit_permission" "a program that may not be read ($depth)"
   expect_shown 'not checked .*(CAP_SYS_PTRACE|root)'

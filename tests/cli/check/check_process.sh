@@ -22,7 +22,8 @@ wait_until "the process ends by itself" is_gone "$target"
 
 run check -p "$target"
 expect_status "$exit_unchecked" "a process that is gone"
-expect_shown "not checked +process $target: no process $target|not checked +process $target: process $target has ended"
+expect_shown \
+  "not checked +process $target: no process $target|not checked +process $target: process $target has ended"
 
 # The process ends while it is checked, and what was seen counts.
 rm "$work/stdin"

@@ -15,7 +15,8 @@ runs_unruly() { [[ -s first && $(readlink "/proc/$(<first)/exe") == "$UNRULY" ]]
 for depth in '' --step; do
   rm -f aside first
   # shellcheck disable=SC2086  # no word at all, or one
-  env --default-signal=QUIT "$LABELSCOPE" check $depth -- bash program >"$work/stdout" 2>"$work/stderr" </dev/null &
+  env --default-signal=QUIT "$LABELSCOPE" check $depth -- bash program \
+    >"$work/stdout" 2>"$work/stderr" </dev/null &
   recorder=$!
   children+=("$recorder")
   wait_until "the program runs" runs_unruly

@@ -29,8 +29,10 @@ while read -r code; do
 done < <(grep -oEh 'LS[0-9]{3}' "$man/labelscope-check.1" | sort -u)
 run check --help
 while read -r option; do
-  grep -q -- "Fl ${option#-}\b" "$man/labelscope-check.1" || fail "the manual does not explain $option"
-done < <(grep -oE '^ +(-., )?--[a-z]+' "$work/stdout" | grep -oE -- '--[a-z]+' | grep -vxE -- '--(help|verbose|no)')
+  grep -q -- "Fl ${option#-}\b" "$man/labelscope-check.1" ||
+    fail "the manual does not explain $option"
+done < <(grep -oE '^ +(-., )?--[a-z]+' "$work/stdout" | grep -oE -- '--[a-z]+' |
+  grep -vxE -- '--(help|verbose|no)')
 if command -v mandoc >/dev/null; then
   for page in labelscope-check.1 labelscope-rules.7; do
     mandoc -T lint -W warning "$man/$page" || fail "$page is not well-formed"

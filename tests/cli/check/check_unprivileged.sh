@@ -7,9 +7,11 @@ chmod 755 "$work" && chmod 777 "$work/out"
 cp "$LABELSCOPE" "$work/labelscope" && cp "$VIOLATORS/live/LS046-key_null/program" "$work/program"
 chmod 755 "$work/labelscope" "$work/program"
 drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
-"${drop[@]}" test -x "$work/labelscope" || skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
+"${drop[@]}" test -x "$work/labelscope" ||
+  skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
 as_nobody() {
-  "${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" "$@" >"$work/stdout" 2>"$work/stderr" </dev/null
+  "${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" "$@" >"$work/stdout" 2>"$work/stderr" \
+    </dev/null
   status=$?
 }
 scope=$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)

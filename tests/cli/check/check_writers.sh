@@ -33,7 +33,8 @@ for writer in LS013-writable LS023-packed; do
 done
 
 # An error in one writer does not hide what another one has: both are in one run.
-run check --format json "$VIOLATORS/static/LS012-two" "$VIOLATORS/static/good-library" "$VIOLATORS/static/LS003-other-name"
+run check --format json "$VIOLATORS/static/LS012-two" "$VIOLATORS/static/good-library" \
+  "$VIOLATORS/static/LS003-other-name"
 expect_status "$exit_findings" "three folders"
 [[ $(jq -r '[.subjects[].diagnostics[].rule] | sort | join(" ")' "$work/stdout") == "LS003 LS012" ]] || fail "not both"
 [[ $(jq '.subjects | length' "$work/stdout") == 3 ]] || fail "not three subjects"

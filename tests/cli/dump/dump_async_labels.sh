@@ -23,7 +23,8 @@ EOF
 for pair in "" -DWITH_PAIR; do
   # shellcheck disable=SC2086  # none, or a word
   cc $pair -shared -fPIC -o "$work/libcustomlabels-node.so" "$work/addon.c" &&
-    cc -o "$work/node" "$work/node.c" "$work/libcustomlabels-node.so" -Wl,-rpath,"$work" || skip_test "no compiler"
+    cc -o "$work/node" "$work/node.c" "$work/libcustomlabels-node.so" -Wl,-rpath,"$work" ||
+    skip_test "no compiler"
   rm -f "$work/stdin"
   start_target "$work/node"
   run dump -p "$target"
@@ -35,6 +36,7 @@ for pair in "" -DWITH_PAIR; do
   grep -q 'parca-agent' "$work/words" || fail "--explain does not say what to do"
   ! grep -q 'nothing is wrong' "$work/words" || fail "something is wrong"
   run inspect "$work/libcustomlabels-node.so"
-  tr -s ' \n' ' ' <"$work/stdout" | grep -q AsyncLocalStorage || fail "inspect does not name AsyncLocalStorage"
+  tr -s ' \n' ' ' <"$work/stdout" | grep -q AsyncLocalStorage ||
+    fail "inspect does not name AsyncLocalStorage"
   exec 8>&-
 done

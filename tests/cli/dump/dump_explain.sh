@@ -19,9 +19,11 @@ explained() {
   [[ $told == "$plan" ]] || fail "$*: told of the process: $told; expected: $plan"
   told=$(jq -r '[.threads[].explanation.findings[].code] | join(" ")' "$work/stdout")
   [[ $told == "$thread" ]] || fail "$*: told of the thread: $told; expected: $thread"
-  jq -e --argjson labels "$labels" '[.threads[0].labels[] | {key, value}] == $labels' "$work/stdout" >/dev/null ||
+  jq -e --argjson labels "$labels" '[.threads[0].labels[] | {key, value}] == $labels' \
+    "$work/stdout" >/dev/null ||
     fail "$*: labels: $(jq -c '.threads[0].labels' "$work/stdout")"
-  jq -e '[.explanation, .threads[].explanation] | all(.steps | length > 0)' "$work/stdout" >/dev/null || fail "$*: no steps"
+  jq -e '[.explanation, .threads[].explanation] | all(.steps | length > 0)' "$work/stdout" \
+    >/dev/null || fail "$*: no steps"
   jq -e '[.explanation, .threads[].explanation] | map(.findings[]) | all((.text | length > 0) and (.fix | length > 0))' \
     "$work/stdout" >/dev/null || fail "$*: a finding without text or fix"
   kill -KILL "$target" && wait "$target" 2>/dev/null
@@ -42,7 +44,8 @@ explained local-symbol '' "$both" local-symbol
 explained local-symbol '' '[]' no-publisher --dlopen "$BROKEN_TARGETS/libhidden.so"
 explained version-missing '' '[]' only-set
 explained current-set-missing '' '[]' only-version
-explained '' never-touched '[]' no-publisher --write nothing --dlopen "$BROKEN_TARGETS/libcustomlabels-large.so"
+explained '' never-touched '[]' no-publisher --write nothing \
+  --dlopen "$BROKEN_TARGETS/libcustomlabels-large.so"
 for what in set storage string; do
   explained '' bad-pointer '[]' good-program --write "unmapped-$what"
 done
@@ -60,5 +63,6 @@ run dump --explain -p "$target"
 expect_status "$exit_ok" "text"
 expect_shown 'custom_labels_current_set in \.symtab: TLS, GLOBAL'
 expect_shown 'the variable is at 0x[0-9a-f]+, the thread pointer minus 0x'
-expect_shown 'LS010 not-exported: .*not-exported: custom_labels_abi_version and custom_labels_current_set are in \.symtab only'
+expect_shown \
+  'LS010 not-exported: .*not-exported: custom_labels_abi_version and custom_labels_current_set are in \.symtab only'
 expect_shown 'fix: link with .*--export-dynamic-symbol=custom_labels_current_set'

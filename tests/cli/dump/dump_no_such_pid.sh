@@ -11,7 +11,8 @@ for pid in "$gone" 4194305; do
   expect_no_stdout
 done
 # The child has ended and is a zombie, because its parent does not wait for it.
-bash -c '(until [[ $(</proc/$$/comm) == sleep ]]; do :; done) & echo $! >pid; exec sleep 1000' </dev/null &
+bash -c '(until [[ $(</proc/$$/comm) == sleep ]]; do :; done) & echo $! >pid; exec sleep 1000' \
+  </dev/null &
 children+=($!)
 wait_until "there is a child" test -s pid
 zombie=$(<pid)

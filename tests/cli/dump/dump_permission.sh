@@ -6,7 +6,8 @@ need_command setpriv
 chmod 755 "$work" && chmod 777 "$work/out"
 cp "$LABELSCOPE" "$work/labelscope" && chmod 755 "$work/labelscope"
 drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
-"${drop[@]}" test -x "$work/labelscope" || skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
+"${drop[@]}" test -x "$work/labelscope" ||
+  skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
 start_busy_target
 for backend in auto ptrace bpf; do
   "${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" dump --backend "$backend" -p "$target" \
@@ -14,7 +15,8 @@ for backend in auto ptrace bpf; do
   status=$?
   expect_status "$exit_permission" "--backend $backend"
   (($(grep -c '^labelscope: ' "$work/stderr") == 1)) || fail "not one message"
-  [[ $backend == bpf ]] || expect_said 'belongs to root and labelscope runs as user 65534: .*CAP_SYS_PTRACE.*sudo'
+  [[ $backend == bpf ]] ||
+    expect_said 'belongs to root and labelscope runs as user 65534: .*CAP_SYS_PTRACE.*sudo'
   [[ $backend == ptrace ]] || expect_said 'cap_bpf'
   expect_no_stdout
 done

@@ -9,8 +9,10 @@ expect_shown '^  labels from /.*/crowd \('
 index=0
 for tid in $(true_tids); do
   # A thread on its way to sleep may still be running.
-  grep -E "^Thread +$tid  (sleeping|running) +\"crowd-$index\"" "$work/stdout" >"$work/line" || fail "no line for thread $tid"
-  grep -Eq "thread\.0=number-$index\b" "$work/line" || fail "the labels of thread $tid are wrong: $(<"$work/line")"
+  grep -E "^Thread +$tid  (sleeping|running) +\"crowd-$index\"" "$work/stdout" >"$work/line" ||
+    fail "no line for thread $tid"
+  grep -Eq "thread\.0=number-$index\b" "$work/line" ||
+    fail "the labels of thread $tid are wrong: $(<"$work/line")"
   # The first of equal keys counts, and an element without a key is no label.
   grep -Eq 'second of two|deleted' "$work/line" && fail "a label that is none: $(<"$work/line")"
   index=$((index + 1))
@@ -21,7 +23,8 @@ expect_shown "^Thread +$target .*\(no labels"
 grep -q $'\x1b' "$work/stdout" && fail "an escape sequence got through"
 expect_shown '\\x00key\\xff="?value\\x00\\x1b\[31m'
 expect_shown '""=""'
-expect_said '^7 threads = 6 labelled \+ 1 unlabelled \+ 0 unreadable; stopped for [0-9,]+ us \(median\), [0-9,]+ us at most$'
+expect_said \
+  '^7 threads = 6 labelled \+ 1 unlabelled \+ 0 unreadable; stopped for [0-9,]+ us \(median\), [0-9,]+ us at most$'
 run dump -q -p "$target"
 [[ ! -s $work/stderr ]] || fail "--quiet says something"
 run dump --color always -p "$target"

@@ -4,9 +4,11 @@ source "$SOURCE_DIR/hostile.sh"
 need_sampling
 need_command jq
 need_command objcopy
-objcopy --only-keep-debug --remove-section=.note.gnu.build-id "$HOSTILE/entries_unpacked" "$work/cut.debug" ||
+objcopy --only-keep-debug --remove-section=.note.gnu.build-id "$HOSTILE/entries_unpacked" \
+  "$work/cut.debug" ||
   fail "objcopy"
-objcopy --strip-all --remove-section=.note.gnu.build-id --add-gnu-debuglink="$work/cut.debug" "$HOSTILE/entries_unpacked" "$work/cut" ||
+objcopy --strip-all --remove-section=.note.gnu.build-id --add-gnu-debuglink="$work/cut.debug" \
+  "$HOSTILE/entries_unpacked" "$work/cut" ||
   fail "objcopy"
 start_hostile "$work/cut"
 start record -d 1 -o cut.jsonl -p "$target"
@@ -19,5 +21,6 @@ finish
 expect_status "$exit_ok" "recording"
 expect_labelled cut.jsonl
 expect_ledger cut.jsonl
-problem_in cut.jsonl "$work/cut" | grep -q 'became shorter' || fail "the reason is not told: $(problem_in cut.jsonl "$work/cut")"
+problem_in cut.jsonl "$work/cut" | grep -q 'became shorter' ||
+  fail "the reason is not told: $(problem_in cut.jsonl "$work/cut")"
 exit 0

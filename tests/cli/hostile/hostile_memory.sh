@@ -13,7 +13,8 @@ fi
 group=$parent/labelscope-test.$$
 mkdir "$group" 2>/dev/null || skip_test "no cgroup can be made below $parent"
 trap 'end_test; rmdir "$group"' EXIT
-{ echo 64M >"$group/$limit"; } 2>/dev/null || skip_test "a cgroup below $parent takes no limit of memory"
+{ echo 64M >"$group/$limit"; } 2>/dev/null ||
+  skip_test "a cgroup below $parent takes no limit of memory"
 
 start_hostile "$HOSTILE/rows"
 (

@@ -8,7 +8,8 @@ need_command objcopy
 chmod 755 "$work"
 mkfifo "$work/pipe"
 { printf '%s\0' "$work/pipe"; printf 'twentybytesofbuildid'; } >"$work/link"
-objcopy --add-section .gnu_debugaltlink="$work/link" "$HOSTILE/shared" "$work/shared" || fail "objcopy"
+objcopy --add-section .gnu_debugaltlink="$work/link" "$HOSTILE/shared" "$work/shared" ||
+  fail "objcopy"
 record_hostile "$work/shared"
 named_in hostile.jsonl | grep -qx hot || fail "hot() has no name"
 exit 0

@@ -62,7 +62,8 @@ elif command -v setpriv >/dev/null; then
     >"$work/stdout" 2>"$work/stderr" </dev/null
   status=$?
   # If the user may not run the program either, there is nothing to see.
-  ((status == 126 || status == 127)) || expect_status "$exit_permission" "a file that may not be read"
+  ((status == 126 || status == 127)) ||
+    expect_status "$exit_permission" "a file that may not be read"
 fi
 
 run inspect --json --details "$good"

@@ -17,12 +17,14 @@ head -c 100 "$BROKEN_TARGETS/good-program" >tree/a/cut
 
 run inspect --json tree
 expect_status "$exit_ok" "a tree with publishers"
-jq -e '.format == "labelscope-inspect" and .version == 1' "$work/stdout" >/dev/null || fail "no schema"
+jq -e '.format == "labelscope-inspect" and .version == 1' "$work/stdout" >/dev/null ||
+  fail "no schema"
 found=$(jq -r '.files[] | "\(.path) \(.verdict)"' "$work/stdout")
 # The hard link comes first by name.
 expected=$'tree/a/again.so readable\ntree/a/wrong broken\ntree/bin/service compliant'
 [[ $found == "$expected" ]] || fail "found: $found"
-[[ $(jq -r '.problems[] | "\(.path) \(.named)"' "$work/stdout") == "tree/a/cut false" ]] || fail "problems: $(jq .problems "$work/stdout")"
+[[ $(jq -r '.problems[] | "\(.path) \(.named)"' "$work/stdout") == "tree/a/cut false" ]] ||
+  fail "problems: $(jq .problems "$work/stdout")"
 (($(jq .publishing "$work/stdout") == 2)) || fail "not two that publish"
 
 run inspect --all tree
@@ -60,8 +62,11 @@ expect_said '/proc/sys/kernel: has no files that are stored'
 mkdir -p host/kernel && cp tree/bin/service host
 ln -s /proc/version host/link
 if unshare -rm true 2>/dev/null; then
-  unshare -rm bash -c 'mount --bind /proc/sys/kernel host/kernel && exec "$LABELSCOPE" inspect --json host' \
+  unshare -rm bash \
+    -c 'mount --bind /proc/sys/kernel host/kernel && exec "$LABELSCOPE" inspect --json host' \
     >"$work/stdout" 2>"$work/stderr" </dev/null || fail "a tree with a part of /proc in it"
-  (($(jq .looked_at "$work/stdout") == 1)) || fail "looked at $(jq .looked_at "$work/stdout") files of one"
-  (($(jq '.problems | length' "$work/stdout") == 0)) || fail "problems: $(jq .problems "$work/stdout")"
+  (($(jq .looked_at "$work/stdout") == 1)) ||
+    fail "looked at $(jq .looked_at "$work/stdout") files of one"
+  (($(jq '.problems | length' "$work/stdout") == 0)) ||
+    fail "problems: $(jq .problems "$work/stdout")"
 fi

@@ -52,4 +52,5 @@ for file in "${files[@]}"; do
   [[ $(build_id_of "$file") == "$told" ]] || fail "$file: build ID $told"
   compared=$((compared + 1))
 done
-((compared >= 15 && relocated >= 8)) || fail "compared only $compared files, $relocated with relocations"
+((compared >= 15 && relocated >= 8)) ||
+  fail "compared only $compared files, $relocated with relocations"

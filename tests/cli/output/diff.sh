@@ -14,20 +14,23 @@ expect_shown '^A  a\.jsonl'
 expect_shown '^function \(alone\)'
 ! grep -q '~' "$work/stdout" || fail "a recording differs from itself by chance"
 run diff --json --summary comm a.jsonl a.jsonl
-jq -se --argjson samples "$samples" 'map(.by) == ["label", "function", "function-and-below"] and .[0].key == "comm"
+jq -se --argjson samples "$samples" \
+  'map(.by) == ["label", "function", "function-and-below"] and .[0].key == "comm"
   and all(.[]; .a.samples == $samples and all(.rows[]; .difference == 0 and .noise))
   and (.[0].rows | map(.a.samples) | add) == $samples' "$work/stdout" >/dev/null || fail "a recording differs from itself"
 
 # Our pprof file of it is the same recording, but for the times.
 run diff --json --summary comm,thread_id a.jsonl a.pb.gz
 expect_status "$exit_ok" "a recording and its pprof file"
-jq -se 'all(.[]; all(.rows[]; .a == .b))' "$work/stdout" >/dev/null || fail "a recording differs from its pprof file"
+jq -se 'all(.[]; all(.rows[]; .a == .b))' "$work/stdout" >/dev/null ||
+  fail "a recording differs from its pprof file"
 
 # Half of the samples are taken out, all of them from one half of the time: this is a true
 # difference of amounts, not of shares.
 run report a.jsonl --until 500ms -o half.jsonl
 run diff --json --summary comm a.jsonl half.jsonl
-jq -se '.[0] | .b.time_ns < .a.time_ns and .rows[0].difference == 0' "$work/stdout" >/dev/null || fail "a half is not a half"
+jq -se '.[0] | .b.time_ns < .a.time_ns and .rows[0].difference == 0' "$work/stdout" >/dev/null ||
+  fail "a half is not a half"
 
 run diff a.jsonl half.jsonl -o diff.html
 expect_status "$exit_ok" "a page"
@@ -46,7 +49,8 @@ fi
 
 run diff a.jsonl a.jsonl --where "comm=no such value"
 expect_status "$exit_no_sample" "no sample left"
-expect_said '^labelscope: a\.jsonl: --where comm=no such value: no sample has such a value; there are: '
+expect_said \
+  '^labelscope: a\.jsonl: --where comm=no such value: no sample has such a value; there are: '
 run diff a.jsonl a.jsonl --summary comn
 expect_said 'no sample has the label comn of --summary; there are: comm'
 head -n 1 a.jsonl >none.jsonl
@@ -67,7 +71,8 @@ run diff a.jsonl cut.jsonl
 expect_status "$exit_error" "a recording that is cut short"
 expect_said 'cut.jsonl: it was cut short'
 expect_shown '^B  cut\.jsonl'
-for wrong in "a.jsonl" "a.jsonl a.jsonl a.jsonl" "- -" "a.jsonl a.jsonl -o x.folded" "a.jsonl a.jsonl --json -o -"; do
+for wrong in "a.jsonl" "a.jsonl a.jsonl a.jsonl" "- -" "a.jsonl a.jsonl -o x.folded" \
+  "a.jsonl a.jsonl --json -o -"; do
   # shellcheck disable=SC2086
   run diff $wrong
   expect_status "$exit_usage" "$wrong"

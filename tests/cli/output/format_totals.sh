@@ -7,7 +7,8 @@ python3 -B "$formats/made_recording.py" made.jsonl true.json || fail "no recordi
 extensions="pb.gz folded svg csv otlp speedscope.json firefox.json"
 # same_totals <file>: compares the times of a file with the right ones.
 same_totals() {
-  python3 -B "$formats/read_format.py" "$1" tenant >"$work/totals" 2>"$work/stderr" || fail "$1 breaks a rule of its format"
+  python3 -B "$formats/read_format.py" "$1" tenant >"$work/totals" 2>"$work/stderr" ||
+    fail "$1 breaks a rule of its format"
   python3 -c 'import json, sys; a, b = (json.load(open(path)) for path in sys.argv[1:]); assert a == b, (
     {key: (a.get(key), b.get(key)) for key in a.keys() | b.keys() if a.get(key) != b.get(key)})' \
     true.json "$work/totals" 2>"$work/stderr" || fail "$1 has other totals"
@@ -18,7 +19,8 @@ run report made.jsonl --group-by tenant "${outputs[@]}"
 expect_status "$exit_ok" "all formats"
 for extension in $extensions; do same_totals "grouped.$extension"; done
 # These formats keep labels in any case.
-run report made.jsonl -o plain.pb.gz -o plain.csv -o plain.otlp -o plain.firefox.json -o plain.svg -o plain.speedscope.json
+run report made.jsonl -o plain.pb.gz -o plain.csv -o plain.otlp -o plain.firefox.json -o plain.svg \
+  -o plain.speedscope.json
 expect_status "$exit_ok" "without groups"
 for extension in pb.gz csv otlp firefox.json; do same_totals "plain.$extension"; done
 
@@ -40,7 +42,8 @@ same_totals allowed.csv
 [[ $(head -n 1 allowed.csv) == *,tenant$'\r' ]] || fail "a label that is not allowed is a column"
 run report made.jsonl --label-hash tenant -o hashed.folded --group-by tenant
 expect_said "hashed by --label-hash: 60$"
-grep -vqE '^tenant=(#[0-9a-f][0-9a-f]|<none>|<unreadable>);' hashed.folded && fail "a value is not hashed"
+grep -vqE '^tenant=(#[0-9a-f][0-9a-f]|<none>|<unreadable>);' hashed.folded &&
+  fail "a value is not hashed"
 [[ $(awk '{ sum += $NF } END { print sum }' hashed.folded) == $(awk '{ sum += $NF } END { print sum }' grouped.folded) ]] ||
   fail "hashing changes the sum"
 # Naming one file twice is wrong usage; naming an existing one is not.
@@ -56,7 +59,8 @@ expect_said 'warning: --label-deny no_such_key: no label has this key$'
 ! grep -q 'trace_id: no label' "$work/stderr" || fail "a key that labels have is said to be in none"
 run report made.jsonl --label-deny tenant --summary tenant
 expect_said '--summary tenant: --label-deny leaves this label out'
-for wrong in "--label-deny a --label-allow a" "--label-hash a --label-deny b,a" "--label-deny a --summary a" \
+for wrong in "--label-deny a --label-allow a" "--label-hash a --label-deny b,a" \
+  "--label-deny a --summary a" \
   "--label-allow a --group-by b"; do
   # shellcheck disable=SC2086
   run report made.jsonl $wrong
@@ -87,7 +91,8 @@ run report many.jsonl -o many.folded --group-by tenant
 expect_status "$exit_ok" "many label sets"
 expect_said 'the label "request id" has 10,050 values, and without it there are [0-9]{2} sets'
 run report many.jsonl --label-deny "request id" -o few.jsonl -o few.folded --group-by tenant
-grep -q "different label sets" "$work/stderr" && fail "there are few label sets, and it says that there are many"
+grep -q "different label sets" "$work/stderr" &&
+  fail "there are few label sets, and it says that there are many"
 cmp many.folded few.folded || fail "leaving a label out changes another one"
 [[ $(grep -c '"type":"sample"' few.jsonl) -lt 200 ]] || fail "equal rows are not one"
 exit 0

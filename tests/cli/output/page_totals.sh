@@ -22,7 +22,8 @@ for key in tenant http.route thread_id; do
     else .samples | map({value: .labels[$key], weight}) end
     | map(select(.value != null)) | group_by(.value)[] | "\(map(.weight) | add)ns \(.[0].value)"' "$work/page" | sort)
   in_pprof=$(awk -v key="$key:" '$2 == "Total" { title = $1 } title == key && $2 != "Total" && NF { sub("\\.0ns", "ns", $1); sub("ns$", "", $NF); print $1, $NF }' "$work/tags" | sort)
-  [[ -n $in_page && $in_page == "$in_pprof" ]] || fail "$key: the page has"$'\n'"$in_page"$'\n'"and pprof"$'\n'"$in_pprof"
+  [[ -n $in_page && $in_page == "$in_pprof" ]] ||
+    fail "$key: the page has"$'\n'"$in_page"$'\n'"and pprof"$'\n'"$in_pprof"
 done
 # What the page would save as a table is the table that -o writes.
 run report demo.jsonl -o all.html -o all.csv

@@ -16,7 +16,8 @@ done
 run record -d 1 -F 499 -p "$target" --group-by comm,thread_id $(printf -- '-o g.%s ' $extensions)
 run report g.jsonl --group-by comm,thread_id $(printf -- '-o h.%s ' $extensions)
 for extension in $extensions; do
-  cmp g.$extension h.$extension || fail "with groups, the report's .$extension is not the recording's"
+  cmp g.$extension h.$extension ||
+    fail "with groups, the report's .$extension is not the recording's"
 done
 samples() { jq -s 'map(select(.type == "sample").count) | add' "$1"; }
 all=$(samples a.jsonl)
@@ -36,14 +37,17 @@ rest=0
 (($(samples one.jsonl) + rest == all)) || fail "a value and all others are not all samples"
 run report a.jsonl --since 500ms -o late.jsonl
 run report a.jsonl --until 500ms -o early.jsonl
-(($(samples early.jsonl) + $(samples late.jsonl) == all)) || fail "before and after are not all samples"
+(($(samples early.jsonl) + $(samples late.jsonl) == all)) ||
+  fail "before and after are not all samples"
 run report a.jsonl a.jsonl -o twice.jsonl
 (($(samples twice.jsonl) == 2 * all)) || fail "twice is not the double"
 
 # No sample is left; then recordings that are cut, damaged, none, of a later version, or missing.
 run report a.jsonl --where "$key=$value" -o one.html -o one.svg -o one.pb.gz --overwrite
-grep -q "\"part\":\"only samples with $key=$value\"" one.html || fail "the page does not say that it is a part"
-grep -q "only samples with $key=$value: .* time in these samples" one.svg || fail "the picture does not say that it is a part"
+grep -q "\"part\":\"only samples with $key=$value\"" one.html ||
+  fail "the page does not say that it is a part"
+grep -q "only samples with $key=$value: .* time in these samples" one.svg ||
+  fail "the picture does not say that it is a part"
 for part in one.jsonl one.pb.gz; do
   run report "$part"
   expect_status "$exit_ok" "$part"
@@ -162,7 +166,8 @@ expect_status "$exit_ok" "a pprof file"
 expect_shown "^$value  *100\.0%"
 if command -v go >/dev/null && pprof -tags a.pb.gz >"$work/tags" 2>/dev/null; then
   pprof -tags again.pb.gz >"$work/tags again"
-  cmp "$work/tags" "$work/tags again" || fail "go tool pprof finds other labels in a file that was read and written"
+  cmp "$work/tags" "$work/tags again" ||
+    fail "go tool pprof finds other labels in a file that was read and written"
 fi
 run report a.pb.gz --since 1s
 expect_status "$exit_error" "times of a pprof file"

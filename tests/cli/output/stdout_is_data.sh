@@ -14,5 +14,6 @@ run record -d 1 -p "$target" -o summary.pb.gz --summary tenant
 expect_status "$exit_ok" "--summary"
 grep -q 'tenant' "$work/stdout" || fail "--summary is not on stdout"
 # Neither stream is a terminal here.
-grep -q $'\033' "$work/stdout" "$work/stderr" && fail "an escape sequence although there is no terminal"
+grep -q $'\033' "$work/stdout" "$work/stderr" &&
+  fail "an escape sequence although there is no terminal"
 exit 0

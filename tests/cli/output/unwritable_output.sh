@@ -17,5 +17,6 @@ done
 if [[ -d /sys/kernel ]]; then
   run record -d 3600 -p "$target" -o /sys/kernel/x.folded
   expect_status "$exit_error" "-o /sys/kernel/x.folded"
-  expect_said 'cannot write /sys/kernel/x.folded: .* in the folder /sys/kernel; name a file elsewhere with -o$'
+  expect_said \
+    'cannot write /sys/kernel/x.folded: .* in the folder /sys/kernel; name a file elsewhere with -o$'
 fi

@@ -4,7 +4,8 @@ source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 bad=0
 for _ in 1 2 3; do
-  run record -F 499 -o out.jsonl --overwrite -- sh -c '(i=0; while [ $i -lt 400000 ]; do i=$((i + 1)); done) & wait'
+  run record -F 499 -o out.jsonl --overwrite -- sh \
+    -c '(i=0; while [ $i -lt 400000 ]; do i=$((i + 1)); done) & wait'
   expect_status "$exit_ok" "the command's own"
   late=$(sed -n 's/.*the program was starting or loading a library: \([0-9,]*\).*/\1/p' "$work/stderr" | tr -d ,)
   taken=$(sed -n 's/^\([0-9,]*\) samples by .*/\1/p' "$work/stderr" | tr -d ,)

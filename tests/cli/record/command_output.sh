@@ -6,5 +6,6 @@ echo 'from stdin' | timeout --signal=KILL 90 "$LABELSCOPE" record -o out.pb.gz -
   name 'a b' --help >"$work/stdout" 2>"$work/stderr"
 status=$?
 expect_status "$exit_ok" "the command's own"
-[[ $(<"$work/stdout") == 'from stdin|a b|--help' ]] || fail "the command's stdin, arguments or stdout were changed"
+[[ $(<"$work/stdout") == 'from stdin|a b|--help' ]] ||
+  fail "the command's stdin, arguments or stdout were changed"
 expect_pprof out.pb.gz

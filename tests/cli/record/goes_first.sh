@@ -4,7 +4,8 @@ source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command setpriv
 (($(nice) == 0)) || skip_test "the test itself has the nice value $(nice)"
-((16#$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status) >> 23 & 1)) || skip_test "going first needs CAP_SYS_NICE"
+((16#$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status) >> 23 & 1)) ||
+  skip_test "going first needs CAP_SYS_NICE"
 # This is field 19 of proc(5).
 nice_of() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ print $17 }'; }
 
@@ -13,7 +14,8 @@ start_busy_target
 expect_nice() {
   local expected=$1 when=$2
   shift 2
-  "$@" "$LABELSCOPE" record -p "$target" --overwrite -o nice.jsonl >"$work/stdout" 2>"$work/stderr" </dev/null &
+  "$@" "$LABELSCOPE" record -p "$target" --overwrite -o nice.jsonl \
+    >"$work/stdout" 2>"$work/stderr" </dev/null &
   recorder=$!
   children+=("$recorder")
   wait_for_samples
@@ -22,11 +24,13 @@ expect_nice() {
   kill -TERM "$recorder"
   finish
   expect_status "$exit_ok" "$when"
-  [[ $nice == "$expected" ]] || fail "$when: a nice value of $nice while it samples, expected $expected"
+  [[ $nice == "$expected" ]] ||
+    fail "$when: a nice value of $nice while it samples, expected $expected"
 }
 expect_nice -20 "with CAP_SYS_NICE" env
 expect_nice 0 "without CAP_SYS_NICE" setpriv --bounding-set=-sys_nice
 expect_nice 5 "made less urgent by its user" nice -n 5
 
-run record --overwrite -o command.jsonl -- sh -c 'nice >nice; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'
+run record --overwrite -o command.jsonl -- sh \
+  -c 'nice >nice; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'
 [[ $(cat nice) == 0 ]] || fail "the command has a nice value of $(cat nice), expected 0"

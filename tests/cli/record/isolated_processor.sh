@@ -57,13 +57,15 @@ for turn in 1 2; do
   check_recording "attached $turn"
   run dump --json -p "$target"
   expect_status "$exit_ok" "dump"
-  jq -e '[.. | objects | select(.key? == "spinner" and .value? == "yes")] | length == 1' "$work/stdout" >/dev/null ||
+  jq -e '[.. | objects | select(.key? == "spinner" and .value? == "yes")] | length == 1' \
+    "$work/stdout" >/dev/null ||
     fail "dump does not show the spinner's labels"
   kill -KILL "$target"
 
   # A shell that is already sampled becomes the spinner.
   mkfifo "$work/go"
-  taskset -c "$cpu" bash -c 'read -r _ <"$1"; exec "$2"' shell "$work/go" "$SPINNER" >"$work/spinner" &
+  taskset -c "$cpu" bash -c 'read -r _ <"$1"; exec "$2"' shell "$work/go" "$SPINNER" \
+    >"$work/spinner" &
   target=$!
   children+=("$target")
   start record -F 199 --overwrite -o r.jsonl -p "$target"

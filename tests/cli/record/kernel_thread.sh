@@ -32,7 +32,8 @@ wait_until "the parent sleeps" is_sleep
 : >"$work/gate"
 is_zombie() { [[ $(state_of "$zombie") == Z ]]; }
 wait_until "the child has ended" is_zombie
-called "process $zombie has ended; it is a zombie until its parent, process $parent (sleep), asks" "$zombie"
+called "process $zombie has ended; it is a zombie until its parent, process $parent (sleep), asks" \
+  "$zombie"
 # The pid namespace of a container has no kernel threads.
 for thread in /proc/[0-9]*; do
   # PF_KTHREAD among the flags, field 9: fields 1 and 2 are the number and the name.

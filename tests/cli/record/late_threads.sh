@@ -11,12 +11,14 @@ start_counting 20 0
 # With this policy they get a three-hundredth of each other thread's share, on one processor for
 # all.
 cpu=$(taskset -p -c $$ | sed 's/.*: //; s/[-,].*//')
-taskset -a -p -c "$cpu" "$target" >"$work/stdout" 2>&1 || skip_test "threads cannot be kept on one processor"
+taskset -a -p -c "$cpu" "$target" >"$work/stdout" 2>&1 ||
+  skip_test "threads cannot be kept on one processor"
 for _ in 1 2 3; do
   taskset -c "$cpu" bash -c 'while :; do :; done' </dev/null >/dev/null 2>&1 &
   children+=("$!")
 done
-chrt -a --idle -p 0 "$target" >"$work/stdout" 2>&1 || skip_test "threads cannot have the policy SCHED_IDLE"
+chrt -a --idle -p 0 "$target" >"$work/stdout" 2>&1 ||
+  skip_test "threads cannot have the policy SCHED_IDLE"
 unreadable() { jq '[.threads[] | select(.outcome | IN("labelled", "unlabelled") | not)] | length' "$work/stdout"; }
 
 run dump --json --backend ptrace -p "$target"
@@ -36,5 +38,6 @@ expect_said "^labelscope: warning: $late threads? waited for a processor .*read 
 # A recording has the same words.
 run record --backend ptrace --mode wall -F 20 -d 1 -p "$target" -o late.pb.gz
 expect_said 'samples with neither labels nor stack: [0-9]+ \(the thread waited for a processor'
-grep -q 'waits in the kernel' "$work/stderr" && fail "a thread that can run is said to wait in the kernel"
+grep -q 'waits in the kernel' "$work/stderr" &&
+  fail "a thread that can run is said to wait in the kernel"
 exit 0

@@ -8,9 +8,11 @@ if ((EUID == 0)); then
   chmod 755 "$work" && chmod 777 "$work/out"
   cp "$LABELSCOPE" "$work/labelscope" && chmod 755 "$work/labelscope"
   drop=(setpriv --reuid=65534 --clear-groups --inh-caps=-all)
-  "${drop[@]}" test -x "$work/labelscope" || skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
+  "${drop[@]}" test -x "$work/labelscope" ||
+    skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
 else
-  ((16#$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status) == 0)) || skip_test "this user has capabilities"
+  ((16#$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status) == 0)) ||
+    skip_test "this user has capabilities"
   cp "$LABELSCOPE" "$work/labelscope"
   drop=()
 fi

@@ -48,6 +48,7 @@ while True: json.loads(json.dumps([{"a": j, "b": "x" * (j % 50)} for j in range(
 # shellcheck disable=SC2016
 expect_whole perl -e 'for (;;) { $i++; $x{$i % 1000} .= "y"; $x{$i % 1000} = "" if $i % 77 == 0; }'
 expect_whole openssl speed -seconds 30 sha256
-expect_whole awk 'BEGIN { for (;;) { i++; x[i % 1000] = x[(i * 7) % 1000] "z"; if (i % 5000 == 0) split("", x) } }'
+expect_whole awk \
+  'BEGIN { for (;;) { i++; x[i % 1000] = x[(i * 7) % 1000] "z"; if (i % 5000 == 0) split("", x) } }'
 expect_whole bash -c 'while :; do x=$((x + 1)); y=${x//1/2}; done'
 ((tried >= 3)) || skip_test "none of these programs is installed"

@@ -27,10 +27,12 @@ expect_rights() {
         fail "$what: $name is $(status_line - $name <<<"$lines"), not $(printf %x "$(set_of "$@")")"
     done
     for name in CapInh CapAmb; do
-      [[ $(status_line - $name <<<"$lines") == 0000000000000000 ]] || fail "$what: $name is not empty"
+      [[ $(status_line - $name <<<"$lines") == 0000000000000000 ]] ||
+        fail "$what: $name is not empty"
     done
     # Dropping it needs CAP_SETPCAP (8).
-    ((!(own >> 8 & 1))) || [[ $(status_line - CapBnd <<<"$lines") == 0000000000000000 ]] || fail "$what: CapBnd is not empty"
+    ((!(own >> 8 & 1))) || [[ $(status_line - CapBnd <<<"$lines") == 0000000000000000 ]] ||
+      fail "$what: CapBnd is not empty"
     [[ $(status_line - NoNewPrivs <<<"$lines") == 1 ]] || fail "$what: NoNewPrivs is not set"
   done
   ((looked_at > 0)) || fail "$what: labelscope has ended, and no thread of it was looked at"
@@ -60,7 +62,8 @@ check_backend() {
   wait_until "the target has samples" has_run_until "$target" $(($(cpu_ticks "$target") + 100))
   expect_rights "by $backend, later" "${expected[@]}"
   end_recording "by $backend"
-  jq -se '[.[] | select(.type == "sample" and .outcome == 0) | .count] | add > 20' "$backend.jsonl" >/dev/null ||
+  jq -se '[.[] | select(.type == "sample" and .outcome == 0) | .count] | add > 20' \
+    "$backend.jsonl" >/dev/null ||
     fail "by $backend: no labels of a library that is loaded after the drop"
   exec 4>&-
   rm "$work/orders"
@@ -80,12 +83,14 @@ if (need_sampling) >/dev/null; then
   expect_status "$exit_ok" "a command"
   cmp -s <(grep -E '^(Cap|NoNew)' /proc/self/status) "$work/status" ||
     fail "the command has other rights than labelscope was started with: $(cat "$work/status")"
-  jq -se '[.[] | select(.type == "sample" and .outcome == 0) | .count] | add > 20' command.jsonl >/dev/null ||
+  jq -se '[.[] | select(.type == "sample" and .outcome == 0) | .count] | add > 20' command.jsonl \
+    >/dev/null ||
     fail "no labels of programs that are executed after the drop"
   start record --backend bpf -o killed.pb.gz -- sleep 1000
   wait_until "labelscope has dropped its rights" has_dropped
   wait_until "the command runs" has_perf_events
-  expect_rights "with a command" "$bpf" "$ptrace" "$read_search" "$restore" "$syslog" "$kill" ${more[@]+"${more[@]}"}
+  expect_rights "with a command" "$bpf" "$ptrace" "$read_search" "$restore" "$syslog" "$kill" \
+    ${more[@]+"${more[@]}"}
   kill -TERM "$recorder"
   finish
 fi
@@ -114,7 +119,8 @@ mkdir foreign && chown 65534:65534 foreign && chmod 755 foreign
 start_busy_target
 start record --backend ptrace -p "$target" -o foreign/out.pb.gz
 wait_until "labelscope has dropped its rights" has_dropped
-expect_rights "with an output for another user" "$ptrace" "$nice" "$read_search" "$restore" "$override" "$fowner"
+expect_rights "with an output for another user" "$ptrace" "$nice" "$read_search" "$restore" \
+  "$override" "$fowner"
 wait_until "the target has samples" has_run_until "$target" $(($(cpu_ticks "$target") + 50))
 end_recording "into a folder of another user"
 expect_pprof foreign/out.pb.gz
@@ -122,4 +128,5 @@ expect_pprof foreign/out.pb.gz
 chown 65534:65534 foreign/out.pb.gz && chmod 600 foreign/out.pb.gz
 run record --backend ptrace --mode wall -d 0.5 -p "$target" -o foreign/out.pb.gz --overwrite
 expect_status "$exit_ok" "in place of another user's file"
-[[ $(stat -c '%u %a' foreign/out.pb.gz) == "65534 600" ]] || fail "the file is now $(stat -c '%u %a' foreign/out.pb.gz)"
+[[ $(stat -c '%u %a' foreign/out.pb.gz) == "65534 600" ]] ||
+  fail "the file is now $(stat -c '%u %a' foreign/out.pb.gz)"

@@ -17,7 +17,8 @@ tids=$(true_tids | jq -s .)
 # expect_labelled <file>: checks that enough samples of the labelled threads have labels, and that
 # none says that there are none. (With ptrace a thread may stop too late on a busy machine.)
 expect_labelled() {
-  jq -se --argjson tids "$tids" '([.[] | select(.type == "thread") | select(.tid as $one | $tids | index($one)) | .id])
+  jq -se --argjson tids "$tids" \
+    '([.[] | select(.type == "thread") | select(.tid as $one | $tids | index($one)) | .id])
       as $threads
     | [.[] | select(.type == "sample") | select(.thread as $one | $threads | index($one))] as $samples
     | ([$samples[] | select(.outcome == 0)] | length) > 20
@@ -33,7 +34,8 @@ for backend in "${backends[@]}"; do
   start record --drop-to nobody --backend "$backend" -F 199 -p "$target" -o "$backend.jsonl"
   wait_until "labelscope is nobody" is_nobody
   [[ $(status_line "/proc/$recorder/status" NoNewPrivs) == 1 ]] || fail "NoNewPrivs is not set"
-  [[ " $(status_line "/proc/$recorder/status" Groups) " != *" 0 "* ]] || fail "it is still in root's group"
+  [[ " $(status_line "/proc/$recorder/status" Groups) " != *" 0 "* ]] ||
+    fail "it is still in root's group"
   [[ $(status_line "/proc/$recorder/status" Gid) != *0$'\t'* ]] || fail "its group is root's"
   wait_until "the target has samples" has_run_until "$target" $(($(cpu_ticks "$target") + 200))
   kill -INT "$recorder"
@@ -42,7 +44,8 @@ for backend in "${backends[@]}"; do
   expect_labelled "$backend.jsonl"
   expect_named "$backend.jsonl" "$target" "$CROWD"
   # The files belong to that user.
-  [[ $(stat -c %u "$backend.jsonl") == "$uid" ]] || fail "$backend.jsonl belongs to $(stat -c %U "$backend.jsonl")"
+  [[ $(stat -c %u "$backend.jsonl") == "$uid" ]] ||
+    fail "$backend.jsonl belongs to $(stat -c %U "$backend.jsonl")"
 done
 # A number works as well. If that user may not write somewhere, that is reported before sampling.
 mkdir "$work/private" && chmod 700 "$work/private"
@@ -57,17 +60,21 @@ expect_shown 'thread\.0=number-0'
 cp "$LABELSCOPE" "$work/labelscope" && chmod 755 "$work/labelscope"
 drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
 command -v setpriv >/dev/null && "${drop[@]}" test -x "$work/labelscope" || exit 0
-"${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" record --drop-to root --backend ptrace -d 1 -o up.jsonl -- true \
+"${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" record --drop-to root --backend ptrace \
+  -d 1 -o up.jsonl -- true \
   >"$work/stdout" 2>"$work/stderr" </dev/null
 status=$?
 expect_status "$exit_permission" "root, for nobody"
 expect_said 'CAP_SETUID'
 
 # With file capabilities their rights are dropped likewise, and root's process is read.
-command -v setcap >/dev/null && setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_checkpoint_restore+ep "$work/labelscope" 2>"$work/stderr" ||
+command -v setcap >/dev/null &&
+  setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_checkpoint_restore+ep \
+  "$work/labelscope" 2>"$work/stderr" ||
   exit 0
 for backend in "${backends[@]}"; do
-  "${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" record --backend "$backend" -d 2 -F 199 -p "$target" \
+  "${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" record --backend "$backend" -d 2 -F 199 \
+    -p "$target" \
     -o "cap-$backend.jsonl" >"$work/stdout" 2>"$work/stderr" </dev/null
   status=$?
   expect_status "$exit_ok" "with file capabilities, by $backend"

@@ -29,7 +29,9 @@ run record --backend bpf -d 1 -o out.jsonl -p "$target"
 expect_status "$exit_ok" "record by BPF"
 expect_said '32-bit'
 expect_ledger out.jsonl
-jq -se 'map(select(.type == "ledger"))[0].outcomes | .unlabelled == 0 and .labelled == 0' out.jsonl >/dev/null ||
+jq -se 'map(select(.type == "ledger"))[0].outcomes | .unlabelled == 0 and .labelled == 0' \
+  out.jsonl >/dev/null ||
   fail "a sample of a 32-bit program counts as read"
-grep -q 'had set any' "$work/stderr" && fail "it says that no thread had set any labels, which nobody knows"
+grep -q 'had set any' "$work/stderr" &&
+  fail "it says that no thread had set any labels, which nobody knows"
 exit 0

@@ -25,7 +25,8 @@ with_files() {
 }
 check_backend() {
   rm -f out.jsonl
-  (ulimit -Sn 1024 && ulimit -Hn 1024 && exec env --default-signal=INT "$LABELSCOPE" record --backend "$1" -F 199 \
+  (ulimit -Sn 1024 && ulimit -Hn 1024 &&
+    exec env --default-signal=INT "$LABELSCOPE" record --backend "$1" -F 199 \
     -p "$mapper,$target" -o out.jsonl) >"$work/stdout" 2>"$work/stderr" </dev/null &
   recorder=$!
   children+=("$recorder")
@@ -34,9 +35,11 @@ check_backend() {
   kill -INT "$recorder"
   finish
   expect_status "$exit_ok" "beside a process with 6,000 files, by $1"
-  ! grep -q 'none of its files could be read' "$work/stderr" || fail "files of a process could not be read"
+  ! grep -q 'none of its files could be read' "$work/stderr" ||
+    fail "files of a process could not be read"
   expect_ledger out.jsonl
-  jq -se --argjson tids "$tids" '([.[] | select(.type == "thread") | select(.tid as $one | $tids | index($one)) | .id])
+  jq -se --argjson tids "$tids" \
+    '([.[] | select(.type == "thread") | select(.tid as $one | $tids | index($one)) | .id])
       as $threads
     | [.[] | select(.type == "sample") | select(.thread as $one | $threads | index($one))] as $samples
     | ([$samples[] | select(.outcome == 0)] | length) > 20
@@ -44,7 +47,8 @@ check_backend() {
     fail "by $1: samples of labelled threads have no labels"
   expect_named out.jsonl "$target" "$copy_of_crowd"
   # A file without samples is no part of a recording.
-  (($(grep -c '"type":"module"' out.jsonl) < 100)) || fail "$(grep -c '"type":"module"' out.jsonl) modules by $1"
+  (($(grep -c '"type":"module"' out.jsonl) < 100)) ||
+    fail "$(grep -c '"type":"module"' out.jsonl) modules by $1"
 }
 backends=()
 (need_sampling) >/dev/null && backends+=(bpf)

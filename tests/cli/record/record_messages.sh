@@ -14,13 +14,16 @@ for backend in bpf ptrace; do
   [[ $(grep -ic 'no labels\|publishes' "$work/stderr") == 2 ]] ||
     fail "that there are no labels is not said once, with one reason"
   expect_said "^Recording .* by $backend"
-  [[ $(tail -n 1 "$work/stderr") == "next: go tool pprof -top $backend.pb.gz" ]] || fail "the last line is no hint"
+  [[ $(tail -n 1 "$work/stderr") == "next: go tool pprof -top $backend.pb.gz" ]] ||
+    fail "the last line is no hint"
   mapfile -t ledger < <(tail -n 3 "$work/stderr")
   [[ ${ledger[0]} == *' samples by '*' written, '* ]] || fail "the ledger is not before it"
   read -r all complete entry incomplete < <(sed -nE \
     's/^([0-9]+) stacks? = ([0-9]+) complete \+ ([0-9]+) at entry code \+ ([0-9]+) incomplete.*/\1 \2 \3 \4/p' <<<"${ledger[1]}")
-  ((all > 0 && all == complete + entry + incomplete)) || fail "the stacks do not add up: ${ledger[1]}"
-  [[ ${ledger[0]} == *" $all written, "* ]] || fail "the stacks are not those of the samples written"
+  ((all > 0 && all == complete + entry + incomplete)) ||
+    fail "the stacks do not add up: ${ledger[1]}"
+  [[ ${ledger[0]} == *" $all written, "* ]] ||
+    fail "the stacks are not those of the samples written"
 done
 
 # The device takes nothing: the common error is printed once, without a hint to open the file.
@@ -34,7 +37,8 @@ timeout --signal=KILL 60 "$LABELSCOPE" --help >/dev/full 2>"$work/stderr"
 status=$?
 expect_status "$exit_error" "--help >/dev/full"
 expect_said '^labelscope: cannot write stdout: No space left on device$'
-timeout --signal=KILL 60 "$LABELSCOPE" record -d 1 -p "$target" --summary pid -o s.pb.gz >/dev/full 2>"$work/stderr"
+timeout --signal=KILL 60 "$LABELSCOPE" record -d 1 -p "$target" --summary pid -o s.pb.gz \
+  >/dev/full 2>"$work/stderr"
 status=$?
 expect_status "$exit_error" "--summary >/dev/full"
 expect_said '^labelscope: cannot write the summary to stdout: No space left on device$'
@@ -48,7 +52,8 @@ expect_status "$exit_ok" "two --summary"
 for key in pid comm thread_id; do expect_shown "^$key +share"; done
 run record -d 1 -p "$target" --overwrite -o t.pb.gz --summary "pid,$name" --json
 expect_status "$exit_ok" "--summary --json"
-jq -se --arg pid "$target" --arg name "$name" 'length == 2 and .[0].key == "pid" and (.[0].values | length) == 1
+jq -se --arg pid "$target" --arg name "$name" \
+  'length == 2 and .[0].key == "pid" and (.[0].values | length) == 1
   and .[0].values[0].value == $pid and .[0].values[0].samples > 0 and .[0].values[0].time_ns > 0
   and .[1].key == $name and .[1].without.samples == .[0].values[0].samples' "$work/stdout" >/dev/null ||
   fail "not the JSON of two tables"
@@ -72,7 +77,8 @@ if command -v script >/dev/null; then
       "$(printf '%q ' "$LABELSCOPE" record -d 1 -p "$target" --no-progress --overwrite -o t.pb.gz --summary pid)" \
       /dev/null >"$work/stdout" 2>"$work/stderr" </dev/null
     grep -q $'\e\[' "$work/stdout" && colours=yes || colours=no
-    [[ $term:$colours == xterm:yes || $term:$colours == dumb:no ]] || fail "TERM=$term: colours: $colours"
+    [[ $term:$colours == xterm:yes || $term:$colours == dumb:no ]] ||
+      fail "TERM=$term: colours: $colours"
   done
 fi
 exit 0

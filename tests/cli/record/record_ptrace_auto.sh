@@ -15,10 +15,12 @@ status=$?
 expect_status "$exit_ok" "auto without BPF"
 expect_said 'warning: BPF cannot be had \(permission is missing: CAP_BPF, CAP_PERFMON\)'
 expect_said '\-\-backend ptrace'
-jq -se 'map(select(.type == "header"))[0] | .backend == "ptrace"' auto.jsonl >/dev/null || fail "ptrace was not taken"
+jq -se 'map(select(.type == "header"))[0] | .backend == "ptrace"' auto.jsonl >/dev/null ||
+  fail "ptrace was not taken"
 expect_ledger auto.jsonl
 
-"${without_bpf[@]}" timeout --signal=KILL 90 "$LABELSCOPE" record -p "$target" --backend bpf -d 2s -o bpf.jsonl \
+"${without_bpf[@]}" timeout --signal=KILL 90 "$LABELSCOPE" record -p "$target" --backend bpf -d 2s \
+  -o bpf.jsonl \
   >"$work/stdout" 2>"$work/stderr" </dev/null
 status=$?
 expect_status "$exit_permission" "bpf without BPF"

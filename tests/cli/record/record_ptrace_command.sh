@@ -4,10 +4,12 @@ source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_ptrace
 need_command jq
-run record --backend ptrace -o command.jsonl -- bash -c 'for ((i = 0; i < 500000; i++)); do :; done; exit 7'
+run record --backend ptrace -o command.jsonl -- bash \
+  -c 'for ((i = 0; i < 500000; i++)); do :; done; exit 7'
 expect_status 7 "a command's own status"
 expect_ledger command.jsonl
-jq -se 'map(select(.type == "ledger"))[0] | .taken >= 10' command.jsonl >/dev/null || fail "hardly any sample of the command"
+jq -se 'map(select(.type == "ledger"))[0] | .taken >= 10' command.jsonl >/dev/null ||
+  fail "hardly any sample of the command"
 
 start_counting 1 1
 start record -p "$target" --backend ptrace -o interrupted.jsonl

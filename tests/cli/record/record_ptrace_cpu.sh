@@ -21,7 +21,8 @@ expect_ledger cpu.jsonl
 # on a busy machine. So there may be at most as many samples as it has run from first to last, and
 # at least as many as it has run while labelscope sampled. Ticks that were skipped have no samples.
 # If all threads were counted at each tick, there would be three times as many.
-jq -se --argjson most $((at_last - at_first)) --argjson ran $((after - before)) --argjson hz "$hz" '(map(select(.type == "ledger"))[0]) as $ledger
+jq -se --argjson most $((at_last - at_first)) --argjson ran $((after - before)) --argjson hz "$hz" \
+  '(map(select(.type == "ledger"))[0]) as $ledger
   | ($ledger.counters | map({key: .name, value: .count}) | from_entries) as $counters
   | ($counters.ticks / ($counters.ticks + ($counters["ticks-skipped"] // 0))) as $kept
   | $ledger.taken <= 1.2 * $most / 100 * $hz and $ledger.taken >= 0.6 * $kept * $ran / 100 * $hz' cpu.jsonl >/dev/null ||

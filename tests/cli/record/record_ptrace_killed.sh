@@ -8,7 +8,8 @@ has_begun() { grep -q '^Recording' "$work/stderr" || is_gone "$recorder"; }
 begun=0
 turns=$(rounds 24 200)
 for ((turn = 1; turn <= turns; turn++)); do
-  "$LABELSCOPE" record -p "$target" --backend ptrace --mode wall -F 2000 -o - >/dev/null 2>"$work/stderr" </dev/null &
+  "$LABELSCOPE" record -p "$target" --backend ptrace --mode wall -F 2000 -o - >/dev/null \
+    2>"$work/stderr" </dev/null &
   recorder=$!
   # Every fourth recording may be killed while it starts, the others a moment after they have begun.
   if ((turn % 4)); then
@@ -23,4 +24,5 @@ for ((turn = 1; turn <= turns; turn++)); do
   wait "$recorder" 2>/dev/null
   expect_target_goes_on "after labelscope was killed in turn $turn"
 done
-((begun * 4 >= turns * 3)) || fail "only $begun of $turns recordings had begun when they were killed"
+((begun * 4 >= turns * 3)) ||
+  fail "only $begun of $turns recordings had begun when they were killed"

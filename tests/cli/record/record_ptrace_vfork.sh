@@ -45,7 +45,8 @@ samples_of() { # <file> <yes: the first thread, no: another>
 (($(samples_of cpu.jsonl no) >= 20)) || fail "less than 20 samples of the thread that computes"
 run record --backend ptrace --mode wall -d 1 -p "$target" -o wall.jsonl
 expect_status "$exit_ok" "a parent in vfork, --mode wall"
-(($(samples_of wall.jsonl no) >= 20)) || fail "less than 20 samples of the thread that computes, --mode wall"
+(($(samples_of wall.jsonl no) >= 20)) ||
+  fail "less than 20 samples of the thread that computes, --mode wall"
 (($(samples_of wall.jsonl yes) >= 20)) || fail "less than 20 samples of the thread that waits"
 expect_said 'samples with neither labels nor stack: [0-9]+ \(the thread did not stop in time'
 

@@ -9,7 +9,8 @@ start_counting 1 3
 run record -p "$target" --mode wall -d 3s -F 50 -o wall.jsonl
 expect_status "$exit_ok" "wall mode"
 expect_ledger wall.jsonl
-jq -se 'map(select(.type == "header"))[0] | .backend == "ptrace" and .mode == "wall"' wall.jsonl >/dev/null ||
+jq -se 'map(select(.type == "header"))[0] | .backend == "ptrace" and .mode == "wall"' wall.jsonl \
+  >/dev/null ||
   fail "the header does not say how it was recorded"
 # Ticks that were skipped have no samples. Each tick that was kept has one of every thread.
 jq -se '(map(select(.type == "ledger"))[0]) as $ledger
@@ -22,7 +23,8 @@ expect_target_goes_on "after a recording"
 run record -p "$target" --backend ptrace --mode cpu -d 3s -F 50 -o cpu.jsonl
 expect_status "$exit_ok" "cpu mode"
 # A dozing thread runs for some microseconds in each millisecond; waiting for stdin takes no time.
-jq -se --argjson pid "$target" '(map(select(.type == "thread")) | map({key: (.id | tostring), value: .tid}) | from_entries)
+jq -se --argjson pid "$target" \
+  '(map(select(.type == "thread")) | map({key: (.id | tostring), value: .tid}) | from_entries)
     as $tids
   | map(select(.type == "sample") | $tids[.thread | tostring]) as $samples
   | ($samples | group_by(.) | map(length) | max) >= 0.5 * ($samples | length)
@@ -34,6 +36,7 @@ target=$!
 children+=("$target")
 run record -p "$target" --mode wall -d 500ms -o sleeper.jsonl
 expect_status "$exit_ok" "wall mode on a sleeping process"
-jq -se 'any(.[].lines[]?; .function | test("nanosleep"))' sleeper.jsonl >/dev/null || fail "the stack is not that of sleep"
+jq -se 'any(.[].lines[]?; .function | test("nanosleep"))' sleeper.jsonl >/dev/null ||
+  fail "the stack is not that of sleep"
 run record -p "$target" --backend ptrace -d 500ms -o none.jsonl
 expect_status "$exit_no_sample" "cpu mode on a sleeping process"

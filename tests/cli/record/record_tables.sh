@@ -23,7 +23,9 @@ kill -INT "$recorder"
 finish
 expect_status "$exit_ok" "with files that have no table"
 expect_ledger out.jsonl
-jq -se 'map(select(.type == "header"))[0].call_graph == "dwarf"' out.jsonl >/dev/null || fail "stacks are of another kind"
-(($(grep -c "no stack leads through $work/many/[0-9]*.so: " "$work/stderr") == 8)) || fail "files without table are not named"
+jq -se 'map(select(.type == "header"))[0].call_graph == "dwarf"' out.jsonl >/dev/null ||
+  fail "stacks are of another kind"
+(($(grep -c "no stack leads through $work/many/[0-9]*.so: " "$work/stderr") == 8)) ||
+  fail "files without table are not named"
 expect_said 'and through 12 more'
 exit 0

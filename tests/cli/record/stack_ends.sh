@@ -47,10 +47,12 @@ for backend in bpf ptrace; do
   run record --backend "$backend" -o "$backend-dwarf.jsonl" -- "$work/busy"
   expect_status "$exit_ok" "by call frame information, $backend"
   read -r complete counted all < <(complete_counted_and_all "$backend-dwarf.jsonl")
-  ((all > 20 && complete * 10 >= all * 9)) || fail "$backend: $complete of $all stacks that were unwound are complete"
+  ((all > 20 && complete * 10 >= all * 9)) ||
+    fail "$backend: $complete of $all stacks that were unwound are complete"
   ((counted == all)) || fail "$backend: $counted of $all stacks that were unwound have an end"
 done
 run record --backend ptrace --call-graph none -o none.jsonl -- "$work/busy"
 expect_status "$exit_ok" "without stacks"
 read -r complete counted all < <(complete_counted_and_all none.jsonl)
-((all > 20 && counted == 0)) || fail "$counted of $all stacks have an end, though none were asked for"
+((all > 20 && counted == 0)) ||
+  fail "$counted of $all stacks have an end, though none were asked for"

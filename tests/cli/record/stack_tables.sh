@@ -24,8 +24,10 @@ int main(void) {
   return 0;
 }
 EOC
-cc -O2 -fomit-frame-pointer -fPIC -shared -o "$work/library.so" "$work/library.c" || fail "no library"
-cc -O2 -fomit-frame-pointer -o "$work/host" "$work/host.c" "$work/library.so" "-Wl,-rpath,$work" || fail "no program"
+cc -O2 -fomit-frame-pointer -fPIC -shared -o "$work/library.so" "$work/library.c" ||
+  fail "no library"
+cc -O2 -fomit-frame-pointer -o "$work/host" "$work/host.c" "$work/library.so" "-Wl,-rpath,$work" ||
+  fail "no program"
 start_host() {
   "$work/host" >"$work/said" &
   target=$!
@@ -66,7 +68,8 @@ jq -se 'map(select(.type == "ledger"))[0].counters | any(.name == "stacks-no-tab
 { kill -KILL "$target" && wait "$target"; } 2>/dev/null
 
 # Every worker is killed as soon as it is seen.
-cc -O2 -fomit-frame-pointer -fPIC -shared -o "$work/library.so" "$work/library.c" || fail "no library"
+cc -O2 -fomit-frame-pointer -fPIC -shared -o "$work/library.so" "$work/library.c" ||
+  fail "no library"
 start_host
 # This uses only the shell's own commands, since a worker may be done before another program has
 # begun.
@@ -84,7 +87,8 @@ without_workers() {
   done
   finish
 }
-for command in "record --backend ptrace --mode wall -d 0.5 -o killed.jsonl --overwrite" "dump --stacks"; do
+for command in "record --backend ptrace --mode wall -d 0.5 -o killed.jsonl --overwrite" \
+  "dump --stacks"; do
   for ((attempt = 1; ; attempt++)); do
     # shellcheck disable=SC2086 # words
     without_workers $command -p "$target"

@@ -20,18 +20,22 @@ expect_shares() {
 }
 # A fixed rate of 99 Hz keeps step with a period of 10.1 ms, which gave errors of 10 points between
 # threads, and of 30 within one.
-expect_shares "between threads" --rates 99 --backends bpf,ptrace --runs "$(rounds 1 3)" --seconds "$(rounds 2 3)" --scenarios "three threads" \
+expect_shares "between threads" --rates 99 --backends bpf,ptrace --runs "$(rounds 1 3)" \
+  --seconds "$(rounds 2 3)" --scenarios "three threads" \
   --max-rms 1.5 --max-time 1
-expect_shares "within a thread" --rates 99 --backends bpf --runs "$(rounds 2 4)" --seconds "$(rounds 2 3)" --scenarios "2 labels; 10.1 ms" \
+expect_shares "within a thread" --rates 99 --backends bpf --runs "$(rounds 2 4)" \
+  --seconds "$(rounds 2 3)" --scenarios "2 labels; 10.1 ms" \
   --max-chance 3 --max-time 1
 # A thread that ends still runs in the kernel after its process's clock has stopped for it. The
 # ledger has that time and the program's truth has not: 7 to 11 us for each thread of 1 ms, so 1 %
 # here, and more on a slower machine.
-expect_shares "threads and processes that live for a millisecond" --rates 199 --backends bpf --runs "$(rounds 1 2)" --seconds 3 \
+expect_shares "threads and processes that live for a millisecond" --rates 199 --backends bpf \
+  --runs "$(rounds 1 2)" --seconds 3 \
   --scenarios "threads of 1 ms,processes of 1 ms" --max-chance 3 --max-time 2
 # A thread that is woken waits for a processor for a moment. When samples of that moment were
 # dropped, errors were 3 points, and more with less work in between.
-expect_shares "of a thread that often waits, by ptrace" --rates 499 --backends ptrace --runs "$(rounds 3 4)" --seconds 3 \
+expect_shares "of a thread that often waits, by ptrace" --rates 499 --backends ptrace \
+  --runs "$(rounds 3 4)" --seconds 3 \
   --scenarios "waits often" --max-rms 2.3 --max-time 1
 # Samples are lost, but time is not: the ring buffer of a stopped labelscope is full after a second.
 # The program runs until its stdin ends, so that it has its time on a busy machine, too.
@@ -44,7 +48,8 @@ children+=("$recorder")
 wait_until "the program is there" grep -qs ready "$work/stdout"
 target=$(sed -n 's/^ready \([0-9]*\).*/\1/p' "$work/stdout")
 kill -STOP "$recorder"
-wait_until "more samples have come than the buffer has room for" has_run_until "$target" $(($(cpu_ticks "$target") + 250))
+wait_until "more samples have come than the buffer has room for" has_run_until "$target" \
+  $(($(cpu_ticks "$target") + 250))
 kill -CONT "$recorder"
 # By then the contents of the ring buffer are taken, so that the end of the program finds room
 # there.

@@ -61,7 +61,8 @@ all_ways() {
     run dump --json -p "$target" --backend "$backend" --tls plain_number:u32
     # Kernels before 5.18 have no dump by BPF, and labelscope says so.
     if [[ $backend == ptrace ]] || ((status == exit_ok)); then expect_parts "$1: dump by $backend" "$2"; fi
-    record_threads 500 --backend "$backend" -F 199 -p "$target" --tls plain_number:u32 -o "$work/recording.jsonl" --overwrite
+    record_threads 500 --backend "$backend" -F 199 -p "$target" --tls plain_number:u32 \
+      -o "$work/recording.jsonl" --overwrite
     expect_recorded "$1: record by $backend" "$2"
   done
   if command -v gcore >/dev/null && gcore -o "$work/core" "$target" >"$work/gcore" 2>&1; then

@@ -2,7 +2,8 @@
 # with which labels.
 source "${BASH_SOURCE%/*}/../lib.sh"
 [[ -x $GO_LABELS/static ]] || need_command go
-[[ -x $GO_LABELS/static ]] || fail "the Go programs were not built: cmake --build ... --target labelscope_go_labels"
+[[ -x $GO_LABELS/static ]] ||
+  fail "the Go programs were not built: cmake --build ... --target labelscope_go_labels"
 
 # Each sample must have all labels of one goroutine, and the shares must be those that the
 # goroutines computed.
@@ -58,7 +59,8 @@ record_variant() {
   start_target "$@"
   # The program is the child of unshare.
   [[ $1 == unshare ]] && target=$(pgrep -P "$target")
-  record_for "$ticks" --backend "$backend" -F "$frequency" -p "$target" -o "$work/$name.$backend.jsonl" --overwrite
+  record_for "$ticks" --backend "$backend" -F "$frequency" -p "$target" \
+    -o "$work/$name.$backend.jsonl" --overwrite
   expect_status "$exit_ok" "record of $name by $backend"
   exec 8>&-
   wait_until "$name has told what it did" grep -q '^{' "$work/truth"
@@ -68,7 +70,8 @@ record_variant() {
 load_shared=("$GO_LOADER" "$GO_LABELS/shared.so")
 # The library wants 1 KiB of static TLS. glibc on aarch64 has that only for libraries that are there
 # from the start.
-[[ $(uname -m) != aarch64 ]] || load_shared=(env LD_PRELOAD="$GO_LABELS/shared.so" "${load_shared[@]}")
+[[ $(uname -m) != aarch64 ]] ||
+  load_shared=(env LD_PRELOAD="$GO_LABELS/shared.so" "${load_shared[@]}")
 # Samples on an emulated processor take so long that the kernel lowers the highest rate.
 frequency=299
 ticks=$(rounds 150 800)
@@ -109,7 +112,8 @@ expect_shown "goroutine: in $slot"
 expect_shown 'that record is of thread [0-9]+'
 expect_shown '\(no goroutine\)'
 run dump -p "$target" --json
-jq -e '.publishers[0] | .source == "runtime/pprof" and .variable == null' "$work/stdout" >/dev/null || fail "dump --json"
+jq -e '.publishers[0] | .source == "runtime/pprof" and .variable == null' "$work/stdout" \
+  >/dev/null || fail "dump --json"
 if command -v gcore >/dev/null && gcore -o "$work/core" "$target" >"$work/gcore" 2>&1; then
   run dump --core "$work/core.$target"
   expect_status "$exit_ok" "dump of a core"

@@ -3,7 +3,8 @@
 # assembly without frame pointers has callers (SHA-256).
 source "${BASH_SOURCE%/*}/../lib.sh"
 [[ -x $GO_STACKS ]] || need_command go
-[[ -x $GO_STACKS ]] || fail "the Go program was not built: cmake --build ... --target labelscope_go_stacks"
+[[ -x $GO_STACKS ]] ||
+  fail "the Go program was not built: cmake --build ... --target labelscope_go_stacks"
 
 check_stacks() {
   python3 - "$1" <<'PYTHON' || fail "$2"
@@ -43,7 +44,8 @@ backends=(ptrace)
 (need_sampling >/dev/null) && backends+=(bpf)
 for backend in "${backends[@]}"; do
   start_target "$GO_STACKS"
-  record_for "$(rounds 150 600)" --backend "$backend" -F 299 -p "$target" -o "$work/$backend.jsonl" --overwrite
+  record_for "$(rounds 150 600)" --backend "$backend" -F 299 -p "$target" \
+    -o "$work/$backend.jsonl" --overwrite
   expect_status "$exit_ok" "record by $backend"
   stop_target
   printf '%s: ' "$backend"

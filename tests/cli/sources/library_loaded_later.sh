@@ -24,5 +24,6 @@ labelled=$(grep -Eo '[0-9,]+ labelled' "$work/stderr" | tail -1 | tr -dc '0-9')
 unlabelled=$(grep -Eo '[0-9,]+ unlabelled' "$work/stderr" | tail -1 | tr -dc '0-9')
 ((labelled >= 20)) || fail "only $labelled labelled samples after the library was loaded"
 ((unlabelled >= 20)) || fail "only $unlabelled unlabelled samples before"
-grep -q '"phase"' out.jsonl && grep -q '"late"' out.jsonl || fail "the label is not in the recording"
+grep -q '"phase"' out.jsonl && grep -q '"late"' out.jsonl ||
+  fail "the label is not in the recording"
 exec 4>&-

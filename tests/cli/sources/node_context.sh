@@ -57,7 +57,8 @@ for writer in 5.16 5.17 5.19 5.20; do
   if ((by_bpf)); then
     run dump -p "$target" --backend bpf --json
     if ((status == exit_ok)); then expect_dump "dump by BPF, $writer"; fi
-    record_threads 100 --backend bpf -F 199 -p "$target" --call-graph none -o "$work/bpf.jsonl" --overwrite
+    record_threads 100 --backend bpf -F 199 -p "$target" --call-graph none -o "$work/bpf.jsonl" \
+      --overwrite
     at_rest expect_recording "record by BPF, $writer" "$work/bpf.jsonl"
   fi
   stop_target
@@ -70,7 +71,8 @@ run dump -p "$target" --explain
 expect_shown 'neither the entry nor the process context says where an object has its record'
 backend=ptrace
 if ((by_bpf)); then backend=bpf; fi
-start record --backend "$backend" -F 199 -p "$target" --call-graph none -o "$work/late.jsonl" --overwrite
+start record --backend "$backend" -F 199 -p "$target" --call-graph none -o "$work/late.jsonl" \
+  --overwrite
 wait_until "labelscope records" has_begun_or_ended
 wait_until "the target computes" has_run_or_ended $(($(cpu_ticks "$target") + 50))
 echo tell >&8

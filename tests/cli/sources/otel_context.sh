@@ -106,7 +106,8 @@ fi
 # A running recording gets the name that the process publishes later. (Earlier samples have none.)
 backend=ptrace
 if ((by_bpf)); then backend=bpf; fi
-start record --backend "$backend" -F 199 -p "$target" --call-graph none -o "$work/grown.jsonl" --overwrite
+start record --backend "$backend" -F 199 -p "$target" --call-graph none -o "$work/grown.jsonl" \
+  --overwrite
 wait_until "labelscope records" has_begun_or_ended
 wait_until "the target computes" has_run_or_ended $(($(cpu_ticks "$target") + 50))
 echo grow >&8
@@ -127,14 +128,16 @@ echo fork >&8
 wait_until "a child" grep -qs '^forked ' "$work/truth"
 run dump -p "$(sed -n 's/^forked //p' "$work/truth")" --json
 expect_status "$exit_ok" "dump of a fork"
-jq -e '.threads[0].labels | map(select(.key == "http.route" and .value == "GET /pay")) != []' "$work/stdout" >/dev/null ||
+jq -e '.threads[0].labels | map(select(.key == "http.route" and .value == "GET /pay")) != []' \
+  "$work/stdout" >/dev/null ||
   fail "names of keys in a fork"
 
 # The other formats have what the process says of itself.
 run report "$work/$backend.jsonl" --summary span_id
 expect_shown "^process $target: service\\.name=shop"
 run report "$work/$backend.jsonl" -o "$work/out.pb.gz"
-gzip -dc "$work/out.pb.gz" | grep -aq "attribute of process $target: service.name=shop" || fail "the comment in pprof"
+gzip -dc "$work/out.pb.gz" | grep -aq "attribute of process $target: service.name=shop" ||
+  fail "the comment in pprof"
 
 # Now only the file is read.
 run inspect "$OTEL_CONTEXTS"

@@ -28,7 +28,8 @@ pair="($own@$program\\|(${copies[0]}@$library\\|${copies[1]}@$library#2|${copies
 # check_recording <backend>: records, and checks all formats.
 check_recording() {
   rm -f r.*
-  run record --backend "$1" -d 2 -F 199 -p "$target" -o r.jsonl -o r.folded -o r.pb.gz --group-by tenant --summary tenant
+  run record --backend "$1" -d 2 -F 199 -p "$target" -o r.jsonl -o r.folded -o r.pb.gz \
+    --group-by tenant --summary tenant
   expect_status "$exit_ok" "three publishers, by $1"
   expect_said "different values"
 
@@ -40,14 +41,18 @@ check_recording() {
   (($(jq -s '[.[] | select(.type == "labels") | .labels[] | select(.key == "tenant") | .publisher] | unique | length' \
     r.jsonl) == 3)) || fail "r.jsonl does not tell the copies apart"
 
-  grep -Eq "^tenant=$pair;" r.folded || fail "r.folded does not name the sources: $(head -1 r.folded)"
+  grep -Eq "^tenant=$pair;" r.folded ||
+    fail "r.folded does not name the sources: $(head -1 r.folded)"
   grep -Fq "$own@$program|" "$work/stdout" || fail "the summary does not name the sources"
 
   command -v go >/dev/null || return 0
   pprof -raw r.pb.gz >"$work/raw" || fail "go tool pprof does not accept r.pb.gz"
-  for label in "tenant:\[$own\]" "tenant@$program:\[$own\]" "tenant@$library:\[(${copies[0]}|${copies[1]})\]" \
-    "tenant@$library#2:\[(${copies[0]}|${copies[1]})\]" "shared:\[the same\]" "labelscope.flags:\[key-conflict\]"; do
-    grep -Eq "(^|[ {])$label" "$work/raw" || fail "r.pb.gz has no $label: $(grep -m1 tenant "$work/raw")"
+  for label in "tenant:\[$own\]" "tenant@$program:\[$own\]" \
+    "tenant@$library:\[(${copies[0]}|${copies[1]})\]" \
+    "tenant@$library#2:\[(${copies[0]}|${copies[1]})\]" "shared:\[the same\]" \
+    "labelscope.flags:\[key-conflict\]"; do
+    grep -Eq "(^|[ {])$label" "$work/raw" ||
+      fail "r.pb.gz has no $label: $(grep -m1 tenant "$work/raw")"
   done
   if grep -q 'shared@' "$work/raw"; then fail "equal values are no conflict"; fi
 }

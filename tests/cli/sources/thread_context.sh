@@ -12,9 +12,11 @@ expect_threads() {
   expect_shown "^  labels from $library \\(context_tls_v1, "
   expect_shown '^  labels from .*/libcustomlabels\.so \('
   local context='span_id=000000000000002a[ @].*root_span_id=fedcba9876543210[ @].*tag0=7[ @].*tag2=4294967295'
-  grep -E "^Thread +$whole " "$work/stdout" | grep -E "$context" | grep -q 'tenant=acme' || fail "$what: whole"
+  grep -E "^Thread +$whole " "$work/stdout" | grep -E "$context" | grep -q 'tenant=acme' ||
+    fail "$what: whole"
   expect_shown "^Thread +$plain  .*tenant=acme"
-  ! grep -E "^Thread +$plain " "$work/stdout" | grep -q 'span_id' || fail "$what: a context of another thread"
+  ! grep -E "^Thread +$plain " "$work/stdout" | grep -q 'span_id' ||
+    fail "$what: a context of another thread"
   expect_shown "^Thread +$none  .*\\(no labels"
   expect_shown "^Thread +$torn  .*\\(unreadable: the thread was just writing its record\\)"
 }
@@ -35,7 +37,8 @@ expect_recorded() {
   record_threads 150 --backend "$backend" -F 199 -p "$target" -o "$work/$backend.jsonl" --overwrite
   expect_status "$exit_ok" "record by $backend"
   expect_said 'the thread was just writing its record: [1-9]'
-  python3 - "$work/$backend.jsonl" "$whole" "$plain" "$none" "$torn" <<'PYTHON' || fail "record by $backend"
+  python3 - "$work/$backend.jsonl" "$whole" "$plain" "$none" "$torn" <<'PYTHON' || fail \
+    "record by $backend"
 import json, sys
 whole, plain, none, torn = map(int, sys.argv[2:])
 lines = [json.loads(line) for line in open(sys.argv[1])]

@@ -41,7 +41,8 @@ in_tags() { awk -v key="$1:" -v value="$2" '$2 == "Total" { title = $1 }
 
 pprof -tags demo.pb.gz >"$work/tags" || fail "go tool pprof -tags failed"
 for key in tenant http.route; do
-  pprof -top -tagroot="$key" demo.pb.gz >"$work/top" || fail "go tool pprof -top -tagroot=$key failed"
+  pprof -top -tagroot="$key" demo.pb.gz >"$work/top" ||
+    fail "go tool pprof -top -tagroot=$key failed"
   values=$(jq -r --arg key "$key" '.labels[$key] | keys[]' "$work/truth")
   [[ -n $values ]] || fail "the service told nothing about $key"
   for value in $values; do

@@ -32,7 +32,8 @@ refused 'a program is wanted' --
 refused '--color' --color pink file
 run check --help
 expect_status "$exit_ok" "check --help"
-for option in --pid --step --update --samples --timeout --rules --format --output --strict --baseline --color --quiet; do
+for option in \
+  --pid --step --update --samples --timeout --rules --format --output --strict --baseline --color --quiet; do
   grep -q -- "$option" "$work/stdout" || fail "check --help does not explain $option"
 done
 run --help

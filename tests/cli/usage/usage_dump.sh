@@ -22,7 +22,8 @@ refused 'empty' --core core --files ''
 for value in abc 0 -5 12x ''; do refused '-p|--pid|process' -p "$value"; done
 run dump --help
 expect_status "$exit_ok" "dump --help"
-for option in -p --core --json --stacks --explain --backend --max-stop --exe --sysroot --files --color -q; do
+for option in \
+  -p --core --json --stacks --explain --backend --max-stop --exe --sysroot --files --color -q; do
   grep -q -- "$option" "$work/stdout" || fail "dump --help does not explain $option"
 done
 run --help

@@ -23,7 +23,8 @@ refused() {
   expect_status "$exit_usage" "$*"
   expect_said "$words"
   expect_no_stdout
-  ! grep -Eiq 'required|at most|disallowed|subcommand' "$work/stderr" || fail "in the words of the option library"
+  ! grep -Eiq 'required|at most|disallowed|subcommand' "$work/stderr" ||
+    fail "in the words of the option library"
 }
 refused 'a command is wanted: record, .* or check$'
 refused 'unknown command recrod; did you mean record\?' recrod

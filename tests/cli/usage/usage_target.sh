@@ -20,7 +20,8 @@ refused() {
 refused "not expected: 1; .*commas.*: labelscope record -p $$,1\$" -p $$ 1
 refused 'not expected: ./job.html; a program to start goes after --' -o a.html ./job.html
 refused 'not expected: true; a program to start goes after --' --env-label HOME true
-for option in --tls --process-label --debug-dir --group-by --label-deny --label-allow --label-hash --summary; do
+for option in \
+  --tls --process-label --debug-dir --group-by --label-deny --label-allow --label-hash --summary; do
   refused 'not expected: true' "$option" x true
 done
 # The IDs that pgrep has found are one word, or none.

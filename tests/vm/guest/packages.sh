@@ -18,12 +18,14 @@ debs=()
 for package in labelscope liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev; do
   deb=$(find "$folder" -name "${package}_*_$arch.deb")
   [[ -f $deb ]] || fail "there is no package $package for $arch"
-  [[ $(dpkg-deb --field "$deb" Architecture) == "$arch" ]] || fail "$deb is for another architecture"
+  [[ $(dpkg-deb --field "$deb" Architecture) == "$arch" ]] ||
+    fail "$deb is for another architecture"
   debs+=("$deb")
 done
 mkdir -p "$root"/var/lib/dpkg/{info,updates,triggers}
 touch "$root/var/lib/dpkg/status"
-dpkg --root="$root" --force-depends --force-bad-path --no-triggers --install "${debs[@]}" >"$root/said" 2>&1 ||
+dpkg --root="$root" --force-depends --force-bad-path --no-triggers --install "${debs[@]}" \
+  >"$root/said" 2>&1 ||
   fail "dpkg: $(tail -n 5 "$root/said")"
 
 # record <what, in words> <labelscope> <its option>...: checks that a recording has the program's
@@ -31,9 +33,11 @@ dpkg --root="$root" --force-depends --force-bad-path --no-triggers --install "${
 record() {
   local what=$1 labelscope=$2
   shift 2
-  "$labelscope" record "$@" --overwrite -o "$root/out.jsonl" -- "$program" --threads 2 --ms 1500 >/dev/null 2>"$root/said" ||
+  "$labelscope" record "$@" --overwrite -o "$root/out.jsonl" -- "$program" --threads 2 --ms 1500 \
+    >/dev/null 2>"$root/said" ||
     fail "$what: record $*: $(tail -n 3 "$root/said")"
-  grep -q '"type":"labels".*"tenant"' "$root/out.jsonl" || fail "$what: record $*: the recording has no labels"
+  grep -q '"type":"labels".*"tenant"' "$root/out.jsonl" ||
+    fail "$what: record $*: the recording has no labels"
 }
 
 library=$(find "$root/usr/lib" -name 'libcustomlabels.so' -type f)

@@ -67,7 +67,8 @@ run_test() {
   case $status in
     0) verdict=passed ;;
     77) verdict=skipped reason=$(reason_of "$output") ;;
-    124 | 137) verdict=failed reason="ended after $(($3 * patience)) s or killed (status $status)" ;;
+    124 | 137) verdict=failed \
+      reason="ended after $(($3 * patience)) s or killed (status $status)" ;;
     *) verdict=failed reason="exit status $status" ;;
   esac
   [[ $verdict != failed ]] || show_output "$number" "$output"

@@ -35,7 +35,8 @@ expect_publisher() {
 }
 expect_no_api() {
   local extra
-  extra=$(readelf --dyn-syms --wide "$1" | awk '$7 != "UND" && $8 ~ /^(custom_labels|cl_)/ { print $8 }' |
+  extra=$(readelf --dyn-syms --wide "$1" |
+    awk '$7 != "UND" && $8 ~ /^(custom_labels|cl_)/ { print $8 }' |
     grep -vxE 'custom_labels_(abi_version|current_set)')
   [[ -z $extra ]] || fail "${1##*/} exports more than the two symbols: $extra"
 }
@@ -80,11 +81,13 @@ expect_no_api "$work/by_pkg_config_static"
 # A handle that a program stores to the variable itself would show no labels: that does not compile,
 # in C or C++.
 for language in c c++; do
-  for store in '' 'custom_labels_current_set = set;' 'custom_labels_labelset_t** slot = &custom_labels_current_set; *slot = set;'; do
+  for store in '' 'custom_labels_current_set = set;' \
+    'custom_labels_labelset_t** slot = &custom_labels_current_set; *slot = set;'; do
     printf '#include "customlabels.h"\nint main(void) { custom_labels_labelset_t* set = custom_labels_new(0); %s return set != custom_labels_current_set; }\n' \
       "$store" >"$work/store"
     # shellcheck disable=SC2046
-    if cc -x "$language" -c -o "$work/store.o" $(pkg-config --cflags customlabels) "$work/store" >"$work/log" 2>&1; then
+    if cc -x "$language" -c -o "$work/store.o" $(pkg-config --cflags customlabels) "$work/store" \
+      >"$work/log" 2>&1; then
       [[ -z $store ]] || fail "compiles in $language: $store"
     else
       [[ -n $store ]] || { cat "$work/log"; fail "does not compile in $language"; }
