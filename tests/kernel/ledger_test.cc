@@ -1,4 +1,4 @@
-// The numbers that must add up: under load, and when the ring buffer is too small for it.
+// The numbers must add up, under load, and when the ring buffer is too small for it.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ void burn_labelled(ChildSide& parent) {
   parent.burn_until_told();
 }
 
-// Labels on a page that is missing at every other sample.
+// Publishes labels on a page that is missing at every other sample.
 void burn_absent(ChildSide& parent) {
   int file = memfd_create("labels", 0);
   if (ftruncate(file, 4096) != 0) _exit(1);
@@ -49,7 +49,7 @@ TEST_CASE("sampler: at 4999 Hz on two busy CPUs every sample is accounted for") 
   REQUIRE(sampler->set_process(second.pid(), {&second.recipe(), 1}));
   REQUIRE(sampler->start());
   Taken taken;
-  // Which of the two has how many depends on who else wants the processors.
+  // The shares of the two depend on other users of the processors.
   drain_until(*sampler, taken, [&] {
     return taken.samples.size() >= 15000 && taken.of_outcome(LS_LABELLED) > 5000;
   });
@@ -66,7 +66,7 @@ TEST_CASE("sampler: a ring buffer that is too small loses samples, and says how 
   REQUIRE(sampler->set_process(second.pid(), {&second.recipe(), 1}));
   REQUIRE(sampler->start());
   Taken taken;
-  // Looks away for as long as it takes to lose some, again and again.
+  // Does not drain until some samples are lost, again and again.
   for (std::uint64_t lost = 100; lost <= 1000; lost += 100) {
     wait_for([&] { return sampler->counters().dropped >= lost; });
     REQUIRE(sampler->drain(taken, std::chrono::milliseconds(0)));
@@ -74,10 +74,10 @@ TEST_CASE("sampler: a ring buffer that is too small loses samples, and says how 
   Counters counters = stop_and_balance(*sampler, taken);
   REQUIRE(counters.dropped >= 1000);
   REQUIRE_FALSE(taken.samples.empty());
-  // Both have labels at each moment, of dropped samples as well.
+  // Both have labels at every moment, so dropped samples have them, too.
   CHECK(counters.outcomes[LS_UNLABELLED] == 0);
   CHECK(counters.outcomes[LS_LABELLED] > 0);
-  // The read was scheduled before the ring was found to be full.
+  // The retry was scheduled before the ring turned out to be full.
   if (sampler->retries()) CHECK(counters.others[Counter::kRetriesOfDroppedSamples] > 0);
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("sampler: a full ring buffer does not hide which processes there are")
       burn([&] { return parent.told(); });
       _exit(0);
     }
-    // More events than there is room for.
+    // There are more events than there is room for.
     for (int i = 0; i < 200; ++i) {
       pid_t pid = fork();
       if (pid == 0) {
@@ -132,7 +132,7 @@ TEST_CASE("sampler: a wait ends when the ring buffer is half full, not with each
   REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
   REQUIRE(sampler->start());
   Taken taken;
-  // The first wait may return at once, since the ring is looked at when it is first waited for.
+  // The first wait may return at once, since the ring is checked before the first wait.
   REQUIRE(sampler->drain(taken, std::chrono::milliseconds(0)));
   std::size_t before = taken.samples.size();
   auto start = std::chrono::steady_clock::now();

@@ -1,6 +1,6 @@
-// Thread pointers that the kernel has not saved yet (labelscope/saved_pointer.h): of a program that
-// was executed just now and never leaves its processor. Elsewhere than on aarch64 there is nothing
-// to wait for, and the same must hold.
+// Tests thread pointers that the kernel has not saved yet (labelscope/saved_pointer.h), of a
+// program that was just executed and never leaves its processor. On other processors than aarch64
+// there is nothing to wait for, and the same must hold.
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <unistd.h>
@@ -25,8 +25,8 @@ namespace {
 constexpr const char* kPrograms[] = {"glibc", "glibc-static", "musl", "musl-static"};
 const LabelSet kLabels{{"early", "bird", 0}};
 
-// The last processor for this process alone, before everybody that has no such claim. Others are
-// left one; where that cannot be had, the test is weaker and as true.
+// Takes the last processor for this process alone, with a priority before all ordinary processes.
+// Others keep at least one. Where that is not possible, the test is weaker and still right.
 void claim_processor() {
   cpu_set_t processors;
   CPU_ZERO(&processors);
@@ -48,7 +48,7 @@ std::string program_path(const char* name) {
   return path;
 }
 
-// Executes the program when it is told to.
+// Executes the program at the parent's word.
 std::unique_ptr<SampledChild> start(const std::string& program) {
   auto child = std::make_unique<SampledChild>([&](ChildSide& parent) {
     claim_processor();
@@ -61,7 +61,7 @@ std::unique_ptr<SampledChild> start(const std::string& program) {
   return child;
 }
 
-// The recipes, once they lead to the variable.
+// Returns the recipes, once they lead to the variable.
 std::vector<ls_tls_recipe> plan_when_ready(Pid pid) {
   auto process = LiveProcess::open(pid);
   if (!process) return {};
@@ -107,8 +107,8 @@ TEST_CASE("sampler: no label is wrong and none is lost while a thread pointer is
       REQUIRE(sample.seen.labels == kLabels);
       continue;
     }
-    // Until its main() has begun it has none; what is looked for at another program's address would
-    // not be there.
+    // Until main() begins, the program has no labels. A look at the old program's address would
+    // find nothing.
     REQUIRE_FALSE(labelled);
     REQUIRE((sample.seen.outcome == LS_UNLABELLED ||
              sample.seen.outcome == LS_UNREADABLE_NOT_RELOCATED ||
@@ -138,7 +138,7 @@ TEST_CASE("sampler: a first thread that may not be stopped has no labels, and is
   drain_until(*sampler, taken, [&] { return taken.samples.size() >= 20; });
   CHECK(taken.of_outcome(LS_UNREADABLE_NO_THREAD_POINTER) == taken.samples.size());
   CHECK(sampler->counters().others[Counter::kFirstThreadsNotStopped] == 1);
-  // It is asked again when nobody is in the way.
+  // The sampler asks again when no tracer is in the way.
   tracer.kill();
   tracer.wait();
   drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_LABELLED) >= 20; });

@@ -1,5 +1,5 @@
-// Two programs that take samples on one CPU, one interrupting the other. Each sample keeps its kind,
-// weight, labels and stack, and the counters of each program add up.
+// Two programs that take samples on one CPU, one interrupting the other. Each sample keeps its
+// kind, weight, labels and stack, and the counters of each program add up.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <sys/syscall.h>

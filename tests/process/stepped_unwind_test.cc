@@ -269,8 +269,8 @@ bool Walk::excused(const UnwoundStack& ours, const Frames& libdwfl,
   return false;
 }
 
-// It says that it does, and is right so far. Where the other two do not agree with each other, one of
-// them.
+// It says that it does, and is right so far. Where the other two do not agree with each other, one
+// of them.
 bool Walk::ends_early(const UnwoundStack& ours, const Frames& libdwfl,
                       const std::optional<Frames>& libgcc) {
   const auto is_start_of = [&](const Frames& whole) {

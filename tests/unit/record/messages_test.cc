@@ -1,4 +1,4 @@
-// The ledger's line and its problems.
+// The ledger's line, and the problems that are reported.
 #include "cli/record/messages.h"
 
 #include "cli/format/common/ledger_text.h"
@@ -61,7 +61,7 @@ TEST_CASE("messages: what is ordinary is no warning, what is not is a sentence")
   ledger.dropped = 0;
   ledger.written = ledger.taken;
   ledger.counters[Counter::kOfOtherProcesses] = 5000;
-  ledger.counters[Counter::kLabelsLeftOut] = 23;  // told as information, with the option
+  ledger.counters[Counter::kLabelsLeftOut] = 23;  // information, since the user chose the option
   ledger.counters[Counter::kLabelsHashed] = 23;
   CHECK(ledger_problems(ledger).empty());
   ledger.counters[Counter::kThrottled] = 3;
@@ -77,7 +77,7 @@ TEST_CASE("messages: 100% and 0% are said only when they are exact") {
   CHECK(percent(99'999, 100'000) == "99.9%");
   CHECK(percent(1, 100'000) == "0.1%");
   CHECK(percent(1, 3) == "33.3%");
-  CHECK(percent(2, 3) == "66.7%");  // as in the tables
+  CHECK(percent(2, 3) == "66.7%");  // as the tables print it
 }
 
 TEST_CASE("messages: thousands are set apart") {
@@ -100,7 +100,7 @@ TEST_CASE("messages: a larger --max-processes is only said to help where it does
   CHECK(said(Counter::kChildrenNotFollowed).find("--max-processes") != std::string::npos);
   CHECK(said(Counter::kChildrenRefused).find("--max-processes") == std::string::npos);
   CHECK(said(Counter::kChildrenWithoutFiles).find("ulimit -n") != std::string::npos);
-  // Nobody who is recorded need be the cause.
+  // The cause need not be a process that is recorded.
   CHECK(said(Counter::kMappingEventsLost).find("recorded or not") != std::string::npos);
 }
 
@@ -145,13 +145,13 @@ TEST_CASE("messages: a recording that was over at once says nothing about the ta
   none.ended = false;
   none.duration = {};
   CHECK(why_no_sample(none) == "the recording was interrupted before labelscope began to sample");
-  // A command has run as long as it wanted to.
+  // The command has run to its own end.
   none.interrupted = none.wall = false;
   none.ended = none.command = true;
   none.ran = milliseconds(2);
   none.duration = milliseconds(4);
   CHECK(why_no_sample(none).starts_with("the target ran for 2 ms of 4 ms, too little"));
-  // The account of a process is no longer than the recording.
+  // A process cannot have run for longer than the recording.
   none.ran = milliseconds(113);
   CHECK(why_no_sample(none).starts_with("the target ran for 4 ms of 4 ms"));
 }

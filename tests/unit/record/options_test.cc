@@ -1,5 +1,4 @@
-// The command line: what is understood, and that everything else is status 2 and one plain
-// sentence.
+// The command line: what is understood. Everything else gives status 2 and one plain sentence.
 #include <algorithm>
 #include <iterator>
 #include <sstream>
@@ -51,7 +50,7 @@ TEST_CASE("options: each takes one word, and what follows is nobody's value") {
   CHECK(refused({"-o", "a.html", "./b.html", "-p", "1"}).find("./b.html") != std::string::npos);
   CHECK(refused({"--env-label", "HOME", "true", "-p", "1"}).find("not expected: true") !=
         std::string::npos);
-  // In brackets, too, which the option library takes for a list otherwise.
+  // This works in brackets, too, which the option library otherwise takes for a list.
   CHECK(accepted({"-p", "1", "--summary", "[a]"}).summary == std::vector<std::string>{"[a]"});
 }
 
