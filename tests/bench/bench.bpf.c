@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What parts of a sample cost: nothing, finding the variable, the stack, the labels (which begins
-// with finding it), both, and labels read the naive way (likewise).
-// Each is one body in two programs: hot_* repeats it within one run and takes the time itself,
-// event_* runs it once for each event of a CPU. Everything but the naive walk is the sampler's own
-// code.
-// The order matters: types before helpers before what uses them.
+// Measures the parts of a sample: nothing, finding the variable, the stack, the labels (which begins
+// with finding the variable), both, and labels read in the naive way (likewise).
+// Each part has one body in two programs: hot_* repeats it within one run and takes the time itself,
+// event_* runs it once for each event of a CPU. All code but the naive walk is the sampler's own.
+// The order of the includes matters: types, then helpers, then headers that use both.
 // clang-format off
 #include "bpf/programs/vmlinux_min.h"
 

@@ -69,11 +69,12 @@ asm(BEGIN(
        "2: dec %edx\njnz 2b\npop %rax\nret\n.cfi_endproc\n" END);
 // This is not described, and has a frame pointer.
 asm(BEGIN(n) "push %rbp\nmov %rsp, %rbp\n" MANY SPIN "pop %rbp\nret\n" END);
-// Not described, without a frame, beside a function with a frame pointer.
+// This is not described, and has no frame. A function with a frame pointer is beside it.
 asm(BEGIN(t) SPIN
     "ret\n.size leaf_t, . - leaf_t\n.type beside_t, %function\n.p2align 4\n"
     "beside_t:\npush %rbp\nmov %rsp, %rbp\npop %rbp\nret\n" END);
-// Not described: with words on the stack, another use of the frame pointer, and a call.
+// This is not described either. It has words on the stack, uses the frame pointer for something
+// else, and makes a call.
 asm(BEGIN(u) "push %rbx\npush %rbp\nsub $24, %rsp\nmov $1, %ebp\n" SPIN
              "call chain_spin\nadd $24, %rsp\npop %rbp\npop %rbx\nret\n" END);
 #else

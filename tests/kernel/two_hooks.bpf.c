@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Two programs that take samples. System calls come with interrupts on, so a perf event often comes
-// in the middle of the other program.
-// The order of the includes matters: types, then helpers, then what uses both.
+// Has two programs that take samples. System calls run with interrupts on, so a perf event often
+// interrupts the other program.
+// The order of the includes matters: types, then helpers, then headers that use both.
 // clang-format off
 #include "bpf/programs/vmlinux_min.h"
 

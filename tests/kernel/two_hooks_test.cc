@@ -1,5 +1,5 @@
-// Two programs that take samples on one CPU, one interrupting the other. Each sample keeps its
-// kind, weight, labels and stack, and the counters of each program add up.
+// Tests two programs that take samples on one CPU, one of which interrupts the other. Each sample
+// keeps its kind, weight, labels and stack, and the counters of each program add up.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <sys/syscall.h>
@@ -27,7 +27,7 @@ using namespace labelscope::test;
 
 namespace {
 
-// Samples of one kind, as far as all of them are alike.
+// Counts samples of one kind, and how many of them are alike.
 struct Taken {
   std::uint64_t samples = 0;
   std::uint64_t others = 0;  // unlike the first one
@@ -64,7 +64,7 @@ int on_record(void* context, void* data, std::size_t size) {
   return 0;
 }
 
-// Both programs, for one process.
+// Both programs, set up for one process.
 class TwoHooks {
  public:
   TwoHooks(ls_call_graph call_graph, const SampledChild& child) {
@@ -113,7 +113,7 @@ class TwoHooks {
   TwoHooks(const TwoHooks&) = delete;
   TwoHooks& operator=(const TwoHooks&) = delete;
 
-  // Until there are so many samples of both.
+  // Samples until there are this many of both kinds.
   const Records& sample(std::uint64_t events, std::uint64_t calls) {
     auto perf = PerfEvents::open(options_, bpf_program__fd(program("at_event")));
     REQUIRE(perf);
@@ -128,7 +128,7 @@ class TwoHooks {
     }
     bpf_link__destroy(link);
     REQUIRE(perf->disable());
-    // Nothing is running any more once the system call of the last reader has ended.
+    // When the system call of the last reader has ended, no program runs any more.
     usleep(50'000);
     REQUIRE(ring_buffer__consume(ring_) >= 0);
     return records_;
@@ -165,7 +165,7 @@ TEST_CASE(
     "two_hooks: a perf event in the middle of another program's sample changes nothing in it") {
   const ls_call_graph call_graph = GENERATE(LS_CALL_GRAPH_FP, LS_CALL_GRAPH_DWARF);
   CAPTURE(call_graph);
-  // Nearly all of its time is that of at_call().
+  // Nearly all of the child's time is that of at_call().
   SampledChild child([](ChildSide& parent) {
     std::vector<custom_labels_label_t> slots{label("id", "two")};
     publish_labels(slots);

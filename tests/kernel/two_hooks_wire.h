@@ -5,8 +5,8 @@
 
 #include "bpf/wire/counters.h"
 
-/* A number of enum ls_sampling_program that no program of labelscope has; the number before is the
- * entry of `counters` for programs that take no samples. */
+/* This number of enum ls_sampling_program belongs to no program of labelscope. The number before it
+ * is the entry of `counters` for programs that take no samples. */
 enum { CALL_PROGRAM = LS_COUNTERS_OTHERS + 1, ALL_PROGRAMS = CALL_PROGRAM + 1, CALL_WEIGHT = 777 };
 
 #endif /* LABELSCOPE_TWO_HOOKS_WIRE_H */

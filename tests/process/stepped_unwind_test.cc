@@ -269,8 +269,8 @@ bool Walk::excused(const UnwoundStack& ours, const Frames& libdwfl,
   return false;
 }
 
-// It says that it does, and is right so far. Where the other two do not agree with each other, one
-// of them.
+// Returns whether our stack ends early, reports that, and is right so far. If the other two do not
+// agree with each other, it must agree with one of them.
 bool Walk::ends_early(const UnwoundStack& ours, const Frames& libdwfl,
                       const std::optional<Frames>& libgcc) {
   const auto is_start_of = [&](const Frames& whole) {
@@ -279,7 +279,7 @@ bool Walk::ends_early(const UnwoundStack& ours, const Frames& libdwfl,
   };
   const bool says_so = ours.end != LS_STACK_ROOT && ours.end != LS_STACK_CHAIN_ENDED;
   const bool at_start = ours.end == LS_STACK_ENTRY;
-  // On the way to a landing pad, see excused(): rbp is that of the function there already.
+  // On the way to a landing pad (see excused()), rbp is already that of the function there.
   const bool lands = ours.frames.front() == libdwfl.front() && libdwfl.size() == 2 &&
                      module_of(libdwfl.front()).starts_with("libgcc_s");
   if (lands) {
@@ -362,8 +362,8 @@ std::string text_of(const Walked& walked) {
   return text;
 }
 
-// The same file, as if it had been made without call frame information. `stripped`: and without
-// symbols but the dynamic ones.
+// Returns the same file as if it had been made without call frame information. With `stripped` it
+// also has no symbols but the dynamic ones.
 UniqueFd without_call_frames(const UniqueFd& file, bool stripped) {
   std::vector<char> bytes(static_cast<std::size_t>(::lseek(file.get(), 0, SEEK_END)));
   REQUIRE(::pread(file.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));

@@ -1,5 +1,5 @@
-// A profile of several kinds of time through every format: no kind gets lost, none is taken for
-// another. No mode records such a profile today; a new one would find the formats ready.
+// Tests a profile of several kinds of time in every format: no kind is lost, and none is taken for
+// another. No mode records such a profile today, but the formats are ready for one.
 #include "cli/profile/value_types.h"
 
 #include <map>
@@ -34,7 +34,7 @@ using Times = std::map<std::string, std::uint64_t>;  // nanoseconds by the name 
 const Times kTruth{{"cpu", 3000}, {"runnable", 500}, {"waiting", 70'000}};
 constexpr std::uint64_t kAll = 73'500;
 
-// One stack, one thread, one label: the rows differ in their kind alone.
+// Makes a profile of one stack, one thread and one label: the rows differ only in their kind.
 Profile of_three_kinds() {
   SmallProfile small;
   small.profile.values.clear();

@@ -116,7 +116,7 @@ TEST_CASE("profile_builder: a sample weighs what it brings along, and is of its 
   builder.accounts().end_thread(Pid{1}, Tid{1}, 1000);
   const Profile profile = builder.take(0, 0);
   REQUIRE(profile.values == std::vector{time_value(LS_ON_CPU), time_value(LS_WAITING)});
-  // They are equal but for their kind.
+  // The samples are equal but for their kind.
   REQUIRE(profile.rows.size() == 2);
   CHECK(profile.rows[0].value == 0);
   CHECK(profile.rows[0].weight_ns == 1000);

@@ -91,7 +91,7 @@ TEST_CASE("options: what samples threads that wait is accepted with the options 
   for (std::vector<const char*> words : all) {
     std::istringstream advice(accepted(words).options_for_wall());
     std::vector<std::string> more{std::istream_iterator<std::string>(advice), {}};
-    // One that is given is replaced.
+    // A given option is replaced.
     for (const std::string& option : more) {
       const auto given = std::ranges::find(words, option);
       if (given != words.end() && option.starts_with("--")) words.erase(given, given + 2);

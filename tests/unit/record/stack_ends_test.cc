@@ -73,7 +73,7 @@ TEST_CASE("stack_ends: every sample is counted once, by whatever its stack ended
   count_stack_ends(stacks.profile);
   std::uint64_t sum = 0;
   for (const auto& [end, count] : stacks.profile.ledger.counters.stacks_by_end()) sum += count;
-  // Each end but that of the deep stack, which has reached its start.
+  // All ends are counted but that of the deep stack, which has reached its start.
   CHECK(stacks.profile.ledger.named().size() == LS_STACK_END_COUNT - LS_STACK_ROOT - 1);
   CHECK(sum == stacks.profile.ledger.written);
   CHECK(stacks["stacks-complete"] == (1U << LS_STACK_ROOT) + (1U << LS_STACK_TOO_DEEP));

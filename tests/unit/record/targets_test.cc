@@ -1,4 +1,4 @@
-// Who is recorded: real processes, and commands that are held until they may run.
+// Tests the set of targets: real processes, and commands that are held until they may run.
 #include "cli/record/targets.h"
 
 #include <sys/wait.h>
@@ -16,7 +16,7 @@ using namespace labelscope::cli;
 
 namespace {
 
-// Accepts every process, and sees nothing.
+// A sampler that accepts every process, and sees nothing.
 class IdleSampler final : public Sampler {
  public:
   Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
@@ -28,7 +28,7 @@ class IdleSampler final : public Sampler {
   std::string_view event_name() const override { return "none"; }
 };
 
-// A child that waits until it is killed, and is gone with this object.
+// A child that waits until it is killed, at the latest with this object.
 class Waiting {
  public:
   Waiting() : pid_(fork()) {
@@ -58,7 +58,7 @@ std::string own_name() {
 }
 
 Signals& signals() {
-  static Signals all;  // one for a process
+  static Signals all;  // one object for the process
   return all;
 }
 

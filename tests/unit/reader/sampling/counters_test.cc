@@ -1,4 +1,4 @@
-// The table of counters, and counts by name as files have them.
+// Tests the table of counters, and counts by name as files have them.
 #include "sampling/counters.h"
 
 #include <set>
@@ -18,7 +18,7 @@ TEST_CASE("counters: each has a name of its own, and a sentence if it is a probl
     CHECK(names.insert(text.name).second);
     if (!text.name_once.empty()) CHECK(names.insert(text.name_once).second);
     CHECK_FALSE(text.what.empty());
-    // What helps here alone is said behind what helps everywhere.
+    // The text about this machine follows the general one.
     CHECK((text.why_here.empty() || !text.why.empty()));
   }
   CHECK(text_of(stack_counter(LS_STACK_ROOT)).name == "stacks-complete");
@@ -34,7 +34,7 @@ TEST_CASE("counters: by name they come back, whatever version has named them") {
   Counts again;
   for (const auto& [name, count] : named) again.set(name, count);
   CHECK(again == counts);
-  // Names that files have from before there was a table.
+  // These names are in files from before there was a table.
   Counts old;
   old.set("processes whose recipes could not be stored", 1);
   old.set("processes whose fork was not seen", 2);

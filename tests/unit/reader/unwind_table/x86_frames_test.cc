@@ -1,5 +1,5 @@
-// What is told from instructions alone, against what compilers and people wrote down: functions of
-// x86-64 that have call frame information are followed as if they had none.
+// Compares what is computed from instructions alone with what compilers and people wrote down:
+// functions of x86-64 that have call frame information are followed as if they had none.
 #include "unwind_table/x86_frames.h"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ bool is_only_return_address(const ls_unwind_rule& rule) {
          rule.fp == LS_FP_SAME;
 }
 
-// Empty: it is the same, or says less.
+// Returns what contradicts the written rule, or nothing if the rule is the same or says less.
 std::string contradiction(const ls_unwind_rule& told, const ls_unwind_rule& written) {
   if (told.cfa == LS_CFA_GAP) return {};
   if (told.cfa == LS_CFA_GAP_FP) {
@@ -54,12 +54,12 @@ std::string contradiction(const ls_unwind_rule& told, const ls_unwind_rule& writ
     return "CFA +" + std::to_string(told.cfa_offset) + ", but is +" +
            std::to_string(written.cfa_offset);
   }
-  // Where it has been restored, it is still in its place.
+  // After rbp has been restored, its value is still in its place.
   if (told.fp == LS_FP_AT_CFA && written.fp == LS_FP_AT_CFA &&
       written.fp_offset != told.fp_offset) {
     return "rbp is not saved at CFA" + std::to_string(told.fp_offset);
   }
-  // Behind pop %rbp it may still be said to be where it was popped from.
+  // After pop %rbp, the written rule may still name the place that it was popped from.
   const bool still =
       written.fp == LS_FP_AT_CFA && told.cfa == LS_CFA_SP && -written.fp_offset > told.cfa_offset;
   if (told.fp == LS_FP_SAME && written.fp != LS_FP_SAME && !still) return "rbp is not the caller's";
@@ -88,11 +88,11 @@ void compare_file(const std::string& path, bool all_known, Counts& counts) {
   std::vector<std::uint64_t> starts;
   for (const DescribedFunction& function : described) {
     const ls_unwind_rule* rule = table->rule_at(function.start);
-    // Else it is a part of another function, which jumps here.
+    // Otherwise this is a part of another function, which jumps here.
     const bool is_whole = rule != nullptr && is_only_return_address(*rule);
     if (is_whole && (all_known || function.start % 16 == 0)) starts.push_back(function.start);
   }
-  // Described functions that stand side by side, together.
+  // Described functions that lie side by side are followed together.
   std::set<std::uint64_t> wrongs;
   for (std::size_t first = 0; first < described.size();) {
     std::size_t last = first;
@@ -138,7 +138,7 @@ void compare_files(bool all_known, Counts& counts) {
     const std::string path = std::string(kFolder) + name;
     if (!UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)).valid()) continue;
     ++files;
-    // Where not all functions are known, the parts that exceptions lead to are taken for such.
+    // If not all functions are known, the parts that exceptions lead to are taken for functions.
     if (!all_known && path.find("libstdc++") != std::string::npos) continue;
     compare_file(path, all_known, counts);
   }
@@ -151,12 +151,12 @@ void compare_files(bool all_known, Counts& counts) {
   }
   std::printf("FACT: x86_frames/contradictions %zu in %zu functions\n",
               counts.contradictions.size(), counts.functions);
-  // Whoever claims nothing is never wrong.
+  // A table without rules is never wrong, so this counts how much is claimed.
   CHECK(counts.functions > 3000);
   CHECK(counts.bytes["nothing"] * 12 < all);
 }
 
-// Parts of a function as "+offset: rule".
+// Returns the parts of a function as "+offset: rule".
 std::vector<std::string> follow(std::string_view bytes, std::vector<std::uint64_t> functions = {0},
                                 bool all_known = true) {
   std::vector<std::string> told;
@@ -183,9 +183,10 @@ using Told = std::vector<std::string>;
 
 }  // namespace
 
-// Both say so: glibc's assembly code for large numbers pushes without saying it (__mpn_mul_1(),
-// __mpn_addmul_1()), some of OpenSSL's says it an instruction late. The rest are parts that only
-// an exception or nothing at all leads to, taken for functions because they are aligned.
+// The exceptions are in code that describes itself wrongly: glibc's assembly code for large numbers
+// does not describe its pushes (__mpn_mul_1(), __mpn_addmul_1()), and some of OpenSSL's describes
+// them an instruction late. The rest are parts that are reached only by an exception, or not at
+// all, and are taken for functions because they are aligned.
 TEST_CASE("x86 frames: what is claimed of a function is what its call frame information says") {
   Counts counts;
   SECTION("all functions are known") { compare_files(true, counts); }
@@ -195,53 +196,53 @@ TEST_CASE("x86 frames: what is claimed of a function is what its call frame info
 }
 
 TEST_CASE("x86 frames: a leaf has its caller on top of the stack") {
-  // mov $3000, %ecx; dec %ecx; jnz -4; ret
+  // Code: mov $3000, %ecx; dec %ecx; jnz -4; ret
   CHECK(follow("\xb9\xb8\x0b\0\0\xff\xc9\x75\xfc\xc3"s) == Told{"+0: sp+8"});
 }
 
 TEST_CASE("x86 frames: between the saving of the frame pointer and its setting both are known") {
-  // push %rbp; xor %eax, %eax; mov %rsp, %rbp; call 0x1000; pop %rbp; ret
+  // Code: push %rbp; xor %eax, %eax; mov %rsp, %rbp; call 0x1000; pop %rbp; ret
   CHECK(follow("\x55\x31\xc0\x48\x89\xe5\xe8\0\x10\0\0\x5d\xc3"s) ==
         Told{"+0: sp+8", "+1: sp+16, rbp at CFA-16", "+6: frame pointer", "+12: sp+8"});
 }
 
 TEST_CASE("x86 frames: the stack pointer may move and rbp be anything") {
-  // push %rbx; push %rbp; sub $24, %rsp; mov $1, %ebp; add $24, %rsp; pop %rbp; pop %rbx; ret
+  // Code: push %rbx; push %rbp; sub $24, %rsp; mov $1, %ebp; add $24, %rsp; pop %rbp; pop %rbx; ret
   CHECK(follow("\x53\x55\x48\x83\xec\x18\xbd\1\0\0\0\x48\x83\xc4\x18\x5d\x5b\xc3"s) ==
         Told{"+0: sp+8", "+1: sp+16", "+2: sp+24, rbp at CFA-24", "+6: sp+48, rbp at CFA-24",
              "+15: sp+24, rbp at CFA-24", "+16: sp+16", "+17: sp+8"});
 }
 
 TEST_CASE("x86 frames: an aligned stack is found by the register that has the old one") {
-  // mov %rsp, %rax; and $-32, %rsp; sub $64, %rsp; mov %rax, %rsp; ret
+  // Code: mov %rsp, %rax; and $-32, %rsp; sub $64, %rsp; mov %rax, %rsp; ret
   CHECK(follow("\x48\x89\xe0\x48\x83\xe4\xe0\x48\x83\xec\x40\x48\x89\xc4\xc3"s) ==
         Told{"+0: sp+8", "+7: register+8", "+14: sp+8"});
 }
 
 TEST_CASE("x86 frames: where two ways meet with different frames nothing is claimed") {
-  // test %edi, %edi; je +1; push %rbx; nop; ret
+  // Code: test %edi, %edi; je +1; push %rbx; nop; ret
   CHECK(follow("\x85\xff\x74\1\x53\x90\xc3"s) == Told{"+0: sp+8", "+5: nothing"});
 }
 
 TEST_CASE("x86 frames: a call that does not return does not lead into the next function") {
-  // push %rax; call 0x1000; and at 16: ret
+  // Code: push %rax; call 0x1000; and at 16: ret
   const std::string code = "\x50\xe8\0\x10\0\0"s + std::string(10, '\x90') + "\xc3";
   CHECK(follow(code, {0, 16}) == Told{"+0: sp+8", "+1: sp+16", "+16: sp+8"});
-  // In a stripped file that is likely, but for the head of a loop (jmp -2).
+  // In a stripped file this is likely a function, unless it is the head of a loop (jmp -2).
   CHECK(follow(code, {0}, false) == Told{"+0: sp+8", "+1: sp+16", "+16: sp+8, likely"});
   const std::string loop = "\x50\xe8\0\x10\0\0"s + std::string(10, '\x90') + "\xeb\xfe";
   CHECK(follow(loop, {0}, false) == Told{"+0: sp+8", "+1: sp+16", "+16: nothing"});
 }
 
 TEST_CASE("x86 frames: what follows a return is a function, most likely, or a case of a switch") {
-  // ret; and at 16: push %rax; pop %rax; ret
+  // Code: ret; and at 16: push %rax; pop %rax; ret
   const std::string two = "\xc3"s + std::string(15, '\xcc') + "\x50\x58\xc3";
   CHECK(follow(two, {0}, false) ==
         Told{"+0: sp+8", "+16: sp+8, likely", "+17: sp+16, likely", "+18: sp+8, likely"});
-  // push %rbx; jmp *%rax; pop %rbx; ret
+  // Code: push %rbx; jmp *%rax; pop %rbx; ret
   CHECK(follow("\x53\xff\xe0\x5b\xc3"s, {0}, false) ==
         Told{"+0: sp+8", "+1: sp+16", "+3: sp+16, likely", "+4: sp+8, likely"});
-  // The same, aligned: it may be either.
+  // The same code is aligned here, so it may be either.
   const std::string either = "\x53\xff\xe0"s + std::string(13, '\xcc') + "\x5b\xc3";
   CHECK(follow(either, {0}, false) == Told{"+0: sp+8", "+1: sp+16", "+16: nothing"});
 }
