@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Measures the parts of a sample: nothing, finding the variable, the stack, the labels (which begins
-// with finding the variable), both, and labels read in the naive way (likewise).
-// Each part has one body in two programs: hot_* repeats it within one run and takes the time itself,
-// event_* runs it once for each event of a CPU. All code but the naive walk is the sampler's own.
+// Measures the parts of a sample: nothing, finding the variable, the stack, the labels (which
+// begins with finding the variable), both, and labels read in the naive way (likewise).
+// Each part has one body in two programs: hot_* repeats it within one run and takes the time
+// itself, event_* runs it once for each event of a CPU. All code but the naive walk is the
+// sampler's own.
 // The order of the includes matters: types, then helpers, then headers that use both.
 // clang-format off
 #include "bpf/programs/vmlinux_min.h"
@@ -17,7 +18,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* What the last run of a program saw, so that user space can tell whether it did its work. */
+/* What the last run of a program saw, by which user space knows whether it did its work. */
 struct bench_result result = {};
 
 static __always_inline void bench_empty(void* ctx) { (void)ctx; }
@@ -31,7 +32,7 @@ static __always_inline void bench_stack(void* ctx) {
   result.frames = own->sample.stack.user_frames;
 }
 
-/* What stands before the labels in the sampler: finding the process and its recipes. */
+/* Finds the process and its recipes, which the sampler does before the labels. */
 static __always_inline struct ls_scratch* bench_begin(__u32 index) {
   struct ls_ids ids = ls_current_ids();
   struct ls_process* process = bpf_map_lookup_elem(&processes, &ids.pid);
@@ -82,7 +83,7 @@ static __always_inline void bench_both(void* ctx) {
   bench_stack(ctx);
 }
 
-/* One read each for the pointer, the set, every element, every key and every value. */
+/* Makes one read each for the pointer, the set, every element, every key and every value. */
 static __always_inline __u32 bench_naive_walk(const struct ls_memory* memory, struct ls_walk* walk,
                                               struct ls_labels* out, __u64 variable) {
   custom_labels_labelset_t set = {};
@@ -159,7 +160,7 @@ BENCH_PROGRAMS(labels)
 BENCH_PROGRAMS(both)
 BENCH_PROGRAMS(naive)
 
-/* Records that user space made, sent through the ring buffer as the sampler does. */
+/* Records that user space made are sent through the ring buffer as the sampler does. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __type(key, __u32);
