@@ -25,7 +25,8 @@ def zipf(random_source, count):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=1_000_000)
     parser.add_argument("--stacks", type=int, default=100_000)
     parser.add_argument("--sets", type=int, default=10_000)
@@ -37,18 +38,22 @@ def main():
         out.write(json.dumps({"type": type, **fields}, separators=(",", ":")) + "\n")
 
     duration = options.samples * PERIOD_NS // THREADS
-    line("header", format="labelscope-recording", version=1, tool_version="bench", event="cpu-clock", mode="cpu",
+    line("header", format="labelscope-recording", version=1, tool_version="bench",
+         event="cpu-clock", mode="cpu",
          backend="bpf", call_graph="dwarf", command_line="large_recording.py", kernel_release="-",
-         start_unix_ns=1_700_000_000_000_000_000, start_monotonic_ns=1_000_000_000, duration_ns=duration,
+         start_unix_ns=1_700_000_000_000_000_000, start_monotonic_ns=1_000_000_000,
+         duration_ns=duration,
          period_ns=PERIOD_NS, outcomes=["labelled", "unlabelled"], flags=[])
     line("process", id=0, pid=1000, comm="large", publishers=["/opt/large"])
     for thread in range(THREADS):
-        line("thread", id=thread, pid=1000, tid=1001 + thread, name=f"worker-{thread}", account=thread)
+        line("thread", id=thread, pid=1000, tid=1001 + thread, name=f"worker-{thread}",
+             account=thread)
     line("module", id=0, kind="file", path="/opt/large", start="0x400000", end="0x4000000")
     for function in range(FUNCTIONS):
         name = f"service::module_{function % 97}::Handler<{function % 13}>::process_request_{function}(Request const&)"
         line("location", id=function, module=0, address=hex(0x400000 + 64 * function),
-             lines=[{"function": name, "system_name": f"_Z{function}", "file": f"src/module_{function % 97}.cc",
+             lines=[{"function": name, "system_name": f"_Z{function}",
+                     "file": f"src/module_{function % 97}.cc",
                      "line": function % 500 + 1}])
     # Stacks grow out of former ones, as calls do, so most of a stack is shared with another one.
     stacks = []
@@ -59,7 +64,8 @@ def main():
         line("stack", id=stack, locations=frames[::-1], end="complete")
     for number in range(options.sets):
         keys = dice.sample(range(len(CARDINALITIES)), 5)
-        line("labels", id=number, labels=[{"key": f"key{key}", "value": f"value-{zipf(dice, CARDINALITIES[key])}",
+        line("labels", id=number, labels=[{"key": f"key{key}",
+                                           "value": f"value-{zipf(dice, CARDINALITIES[key])}",
                                            "publisher": 0} for key in sorted(keys)])
     time = 1_000_000_000
     step = PERIOD_NS // THREADS
@@ -71,7 +77,8 @@ def main():
         out.write(f'{{"type":"sample","time_ns":{time},"thread":{dice.randrange(THREADS)},"stack":'
                   f'{zipf(dice, options.stacks)},"labels":{zipf(dice, options.sets)},"count":1,"weight_ns":'
                   f'{weight},"outcome":0,"flags":0}}\n')
-    line("ledger", taken=options.samples, outcomes={"labelled": options.samples}, dropped=0, written=options.samples,
+    line("ledger", taken=options.samples, outcomes={"labelled": options.samples}, dropped=0,
+         written=options.samples,
          truncated=0, time={"attributed_ns": attributed, "unsampled_ns": 0, "lost_ns": 0},
          counters=[{"name": "stacks-complete", "count": options.samples}])
 

@@ -53,7 +53,8 @@ def read_recording(path):
     for line in open(path, encoding="utf-8"):
         entry = json.loads(line)
         if entry["type"] == "labels":
-            labels[entry["id"]] = next((l["value"] for l in entry["labels"] if l["key"] == "tenant"), None)
+            labels[entry["id"]] = next((l["value"] for l in entry["labels"]
+                                        if l["key"] == "tenant"), None)
         elif entry["type"] == "sample":
             samples += entry["count"]
             label = labels.get(entry["labels"])
@@ -65,7 +66,8 @@ def read_recording(path):
 
 
 def read_perf(data, by_thread):
-    script = subprocess.run(["perf", "script", "-i", data, "-F", "tid,period"], capture_output=True, text=True)
+    script = subprocess.run(["perf", "script", "-i", data, "-F", "tid,period"], capture_output=True,
+                            text=True)
     amounts = {}
     for line in script.stdout.splitlines():
         numbers = re.findall(r"\d+", line)
@@ -84,8 +86,10 @@ def threads_by_label(pid, labels):
 
 def start_perfs(pid, rate, folder):
     return [subprocess.Popen(
-        ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(rate), *target, "-o", f"{folder}/{name}"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for name, target in (("p", ["-p", str(pid)]), ("a", ["-a"]))]
+        ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(rate), *target, "-o",
+         f"{folder}/{name}"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for name, target in (("p", ["-p", str(pid)]), ("a", ["-a"]))]
 
 
 class Errors:
@@ -99,7 +103,8 @@ class Errors:
         return math.sqrt(sum(e * e for e in self.all) / len(self.all))
 
     def text(self):
-        return "%6.2f %7.2f" % (self.rms(), max(abs(e) for e in self.all)) if self.all else "%14s" % "-"
+        return "%6.2f %7.2f" % (self.rms(),
+                                max(abs(e) for e in self.all)) if self.all else "%14s" % "-"
 
 
 def run(options, scenario, rate, backend, folder):
@@ -113,8 +118,10 @@ def run(options, scenario, rate, backend, folder):
         for number in range(options.runs):
             recording, by_tid, perfs = f"{folder}/{number}.jsonl", {}, []
             recorder = subprocess.Popen(
-                [options.labelscope, "record", "-F", str(rate), "--backend", backend, "--call-graph", "none", "-q",
-                 "-o", recording, *options.options.split(), "--", options.periodic, "--seconds", str(options.seconds),
+                [options.labelscope, "record", "-F", str(rate), "--backend", backend,
+                 "--call-graph", "none", "-q",
+                 "-o", recording, *options.options.split(), "--", options.periodic, "--seconds",
+                 str(options.seconds),
                  *threads], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             pid = int(recorder.stdout.readline().split()[1])
             if options.perf and by_thread:
@@ -154,7 +161,8 @@ def run(options, scenario, rate, backend, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--labelscope", required=True)
     parser.add_argument("--periodic", required=True)
     parser.add_argument("--runs", type=int, default=10)
@@ -165,7 +173,8 @@ def main():
     parser.add_argument("--no-perf", dest="perf", action="store_false")
     parser.add_argument("--options", default="", help="more of labelscope record's options")
     parser.add_argument("--max-rms", type=float, help="error in points that no scenario may exceed")
-    parser.add_argument("--max-chance", type=float, help="the same, as a multiple of that of independent samples")
+    parser.add_argument("--max-chance", type=float,
+                        help="the same, as a multiple of that of independent samples")
     parser.add_argument("--max-time", type=float, help="error of the ledger of time in per cent")
     options = parser.parse_args()
     options.perf = options.perf and shutil.which("perf") is not None

@@ -88,7 +88,8 @@ NAMED = {"number": ["--tls", "number:u32"], "text": ["--tls", "name:*str"]}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--labelscope", required=True)
     parser.add_argument("--go", help="a program that has labels of runtime/pprof")
     parser.add_argument("--rounds", type=int, default=5)
@@ -103,7 +104,8 @@ def main():
             program = build(folder, kind, PROGRAM, f"-D{kind.upper()}", "-rdynamic")
             targets[kind] = subprocess.Popen([program])
         if options.go:
-            targets["go"] = subprocess.Popen([options.go], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            targets["go"] = subprocess.Popen([options.go], stdin=subprocess.PIPE,
+                                             stdout=subprocess.PIPE, text=True)
             targets["go"].stdout.readline()
         # All targets are stopped at first, since only one at a time may run.
         for target in targets.values():
@@ -117,7 +119,8 @@ def main():
             for _ in range(options.rounds):
                 for kind, target in targets.items():
                     os.kill(target.pid, 18)
-                    nanoseconds, runs, share, labelled = spent(options, target.pid, "none", path, *NAMED.get(kind, []))
+                    nanoseconds, runs, share, labelled = spent(options, target.pid, "none", path,
+                                                               *NAMED.get(kind, []))
                     os.kill(target.pid, 19)
                     if runs * share < 100:
                         sys.exit(f"{kind}: only {runs * share:.0f} samples were taken: is the machine idle enough?")

@@ -90,7 +90,8 @@ LIBRARY = "static volatile int x;\n" + "".join(
 def build(folder, name, source, *flags):
     with open(f"{folder}/{name}.c", "w", encoding="utf-8") as out:
         out.write(source)
-    subprocess.run(["gcc", "-O1", "-fno-optimize-sibling-calls", *flags, "-o", f"{folder}/{name}", f"{folder}/{name}.c"],
+    subprocess.run(["gcc", "-O1", "-fno-optimize-sibling-calls", *flags, "-o", f"{folder}/{name}",
+                    f"{folder}/{name}.c"],
                    check=True)
     return f"{folder}/{name}"
 
@@ -142,12 +143,14 @@ def worker(program, depth=0):
 
 
 def labelscope(options, pid, rate, how, path, *more):
-    return [options.labelscope, "record", "-q", "-F", str(rate), "--call-graph", how, "--overwrite", "-o", path, "-p",
+    return [options.labelscope, "record", "-q", "-F", str(rate), "--call-graph", how, "--overwrite",
+            "-o", path, "-p",
             str(pid), *more]
 
 
 def perf(pid, rate, how, path):
-    return ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(rate), *(["--call-graph", how] if how != "none" else []),
+    return ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(rate),
+            *(["--call-graph", how] if how != "none" else []),
             "-o", path, "-p", str(pid)]
 
 
@@ -156,7 +159,8 @@ def program_times(pid):
     seen = {}
     for fd in os.listdir(f"/proc/{pid}/fdinfo"):
         with contextlib.suppress(OSError):
-            fields = dict(re.findall(r"^(\w+):\s*(\S+)$", open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii").read(), re.M))
+            fields = dict(re.findall(r"^(\w+):\s*(\S+)$", open(f"/proc/{pid}/fdinfo/{fd}",
+                                                               encoding="ascii").read(), re.M))
             if "prog_id" in fields and "run_cnt" in fields:
                 seen[fields["prog_id"]] = (int(fields["run_time_ns"]), int(fields["run_cnt"]))
     return seen
@@ -253,7 +257,8 @@ def of_target(options, folder):
                     # The pace is measured before and after, so that other changes on the machine
                     # affect neither side.
                     alone = target.pace(options.seconds / 2)
-                    recorder = start(labelscope(options, target.pid, rate, how, path + ".pb.gz") if which == "labelscope"
+                    recorder = start(labelscope(options, target.pid, rate, how, path + ".pb.gz")
+                                     if which == "labelscope"
                                      else perf(target.pid, rate, how, path + ".data"))
                     time.sleep(1.5)
                     began = time.monotonic()
@@ -270,7 +275,8 @@ def of_target(options, folder):
                 sys.exit(f"{silent[0]} wrote nothing: is the machine idle enough?")
             for tool in tools:
                 print(f"| {rate:5} | {tool:16} | {statistics.median(slower[tool]):7.2f} % | ({min(slower[tool]):5.2f}, "
-                      f"{max(slower[tool]):5.2f}) | {statistics.median(size[tool]):14,.0f} |", flush=True)
+                      f"{max(slower[tool]):5.2f}) | {statistics.median(size[tool]):14,.0f} |",
+                      flush=True)
             ours = statistics.median(slower["labelscope dwarf"])
             for tool in ("labelscope fp", "perf fp"):
                 if tool in tools:
@@ -305,14 +311,16 @@ def peaks(pid, seen):
     """Adds the most KiB that this process and its children have taken, each, and its BPF maps, to
     `seen`."""
     for one in [pid, *(int(child) for task in os.listdir(f"/proc/{pid}/task")
-                       for child in open(f"/proc/{pid}/task/{task}/children", encoding="ascii").read().split())]:
+                       for child in open(f"/proc/{pid}/task/{task}/children",
+                                         encoding="ascii").read().split())]:
         with contextlib.suppress(OSError, TypeError):
             text = open(f"/proc/{one}/status", encoding="ascii").read()
             seen[one] = int(re.search(r"VmHWM:\s*(\d+)", text)[1])
     maps = {}
     for fd in os.listdir(f"/proc/{pid}/fdinfo"):
         with contextlib.suppress(OSError):
-            fields = dict(re.findall(r"^(\w+):\s*(\S+)$", open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii").read(), re.M))
+            fields = dict(re.findall(r"^(\w+):\s*(\S+)$", open(f"/proc/{pid}/fdinfo/{fd}",
+                                                               encoding="ascii").read(), re.M))
             if "map_id" in fields:
                 maps[fields["map_id"]] = int(fields["memlock"]) / 1024
     seen["maps"] = max(seen.get("maps", 0), sum(maps.values()))
@@ -344,7 +352,8 @@ def of_start(options, folder):
     loader = build(folder, "loader", LOADER, "-ldl")
     # Each copy gets another build ID, so that labelscope takes it for a file of its own.
     mark = b"\xa5" * 8
-    first = build(folder, "library.so", LIBRARY, "-shared", "-fPIC", "-Wl,--build-id=0x" + mark.hex())
+    first = build(folder, "library.so", LIBRARY, "-shared", "-fPIC", "-Wl,--build-id=0x"
+                  + mark.hex())
     many = [f"{folder}/library{i}.so" for i in range(500)]
     with open(first, "rb") as file:
         library = file.read()
@@ -385,7 +394,8 @@ PARTS = {"sample": of_samples, "target": of_target, "start": of_start}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--labelscope", required=True)
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--rounds", type=int, default=5)

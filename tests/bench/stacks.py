@@ -27,8 +27,10 @@ import tempfile
 import time
 
 STARTS = {"_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_main@@GLIBC_2.34",
-          "__libc_start_call_main", "clone", "clone3", "__clone", "__clone3", "__GI___clone3", "start_thread",
-          "runtime.goexit", "runtime.goexit.abi0", "runtime.rt0_go", "runtime.rt0_go.abi0", "_rt0_amd64_linux",
+          "__libc_start_call_main", "clone", "clone3", "__clone", "__clone3", "__GI___clone3",
+          "start_thread",
+          "runtime.goexit", "runtime.goexit.abi0", "runtime.rt0_go", "runtime.rt0_go.abi0",
+          "_rt0_amd64_linux",
           "runtime.mstart", "runtime.mstart.abi0"}
 
 PYTHON = """
@@ -70,7 +72,8 @@ class Load:
 
     def start(self, *command, text=None, user=None):
         stdin = subprocess.PIPE if text is not None else subprocess.DEVNULL
-        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL,
                                    cwd=self.folder, user=user, start_new_session=True)
         if text is not None:
             process.stdin.write(text.encode())
@@ -99,7 +102,8 @@ class Load:
 
 
 def quiet(*command):
-    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0
 
 
 def children(pid):
@@ -112,7 +116,8 @@ def xz(load):
     with open(path, "wb") as out:
         out.write(os.urandom(64 << 20))
     load.pid = load.start("sh", "-c", f"while :; do cat {path}; done | exec xz -T2 -6 -c")
-    load.wait_for("xz", lambda: any(name_of(p) == "xz" for p in children(load.pid)) or name_of(load.pid) == "xz")
+    load.wait_for("xz", lambda: any(name_of(p) == "xz" for p in children(load.pid))
+                  or name_of(load.pid) == "xz")
     load.pid = next((p for p in children(load.pid) if name_of(p) == "xz"), load.pid)
 
 
@@ -134,7 +139,8 @@ def sqlite3(load):
 def redis(load):
     load.pid = load.start("redis-server", "--port", "7399", "--save", "")
     load.wait_for("redis", lambda: quiet("redis-cli", "-p", "7399", "ping"))
-    load.start("redis-benchmark", "-p", "7399", "-n", "100000000", "-q", "-t", "set,get,lpush,zadd", "-l")
+    load.start("redis-benchmark", "-p", "7399", "-n", "100000000", "-q", "-t", "set,get,lpush,zadd",
+               "-l")
 
 
 def nginx(load):
@@ -153,15 +159,18 @@ def nginx(load):
 
 
 def postgres(load, *settings):
-    programs = subprocess.run("ls -d /usr/lib/postgresql/*/bin", shell=True, capture_output=True, text=True,
+    programs = subprocess.run("ls -d /usr/lib/postgresql/*/bin", shell=True, capture_output=True,
+                              text=True,
                               check=True).stdout.split()[-1]
     data = f"{load.folder}/data"
     os.mkdir(data)
     shutil.chown(data, "postgres")
     os.chmod(load.folder, 0o755)
-    subprocess.run([f"{programs}/initdb", "-D", data, "-A", "trust"], user="postgres", cwd=data, check=True,
+    subprocess.run([f"{programs}/initdb", "-D", data, "-A", "trust"], user="postgres", cwd=data,
+                   check=True,
                    stdout=subprocess.DEVNULL)
-    load.start(f"{programs}/postgres", "-D", data, "-p", "7397", "-k", data, *settings, user="postgres")
+    load.start(f"{programs}/postgres", "-D", data, "-p", "7397", "-k", data, *settings,
+               user="postgres")
     psql = ["psql", "-h", data, "-p", "7397", "-U", "postgres", "-qc"]
     load.wait_for("postgres", lambda: quiet(*psql, "select 1"))
     with open(f"{load.folder}/query.sql", "w", encoding="utf-8") as out:
@@ -174,8 +183,10 @@ def postgres(load, *settings):
 
 
 def backend(psql):
-    found = subprocess.run([*psql[:-1], "-Atqc", "select pid from pg_stat_activity where application_name = 'pgbench' "
-                            "and query like '%generate_series%'"], capture_output=True, text=True, check=False).stdout
+    found = subprocess.run([*psql[:-1], "-Atqc",
+                            "select pid from pg_stat_activity where application_name = 'pgbench' "
+                            "and query like '%generate_series%'"], capture_output=True, text=True,
+                            check=False).stdout
     return int(found.split()[0]) if found.split() else None
 
 
@@ -203,10 +214,13 @@ def cxx(load):
 
 # Each query is compiled, however short it is. The code has neither call frame information nor frame
 # pointers.
-JIT = ("-c", "jit=on", "-c", "jit_above_cost=0", "-c", "jit_inline_above_cost=0", "-c", "jit_optimize_above_cost=0")
+JIT = ("-c", "jit=on", "-c", "jit_above_cost=0", "-c", "jit_inline_above_cost=0", "-c",
+       "jit_optimize_above_cost=0")
 PROGRAMS = {
-    "xz": (xz, "xz"), "python3": (python3, "python3"), "sqlite3": (sqlite3, "sqlite3"), "redis": (redis, "redis-server"),
-    "nginx": (nginx, "nginx"), "postgres": (lambda load: postgres(load, "-c", "jit=off"), "pgbench"),
+    "xz": (xz, "xz"), "python3": (python3, "python3"), "sqlite3": (sqlite3, "sqlite3"),
+    "redis": (redis, "redis-server"),
+    "nginx": (nginx, "nginx"), "postgres": (lambda load: postgres(load, "-c", "jit=off"),
+                                            "pgbench"),
     "postgres with JIT": (lambda load: postgres(load, *JIT), "pgbench"),
     "node": (node, "node"), "node --perf-basic-prof": (node_perf_map, "node"), "go": (go, "go"),
     "C++": (cxx, "g++"),
@@ -215,8 +229,10 @@ TOOLS = ["labelscope dwarf", "labelscope fp", "perf fp", "perf dwarf"]
 
 
 def by_labelscope(options, pid, how, path):
-    subprocess.run([options.labelscope, "record", "-q", "-F", str(options.rate), "-d", str(options.seconds),
-                    "--call-graph", how, "--no-kernel", "--overwrite", "-o", path, "-p", str(pid)], check=True,
+    subprocess.run([options.labelscope, "record", "-q", "-F", str(options.rate), "-d",
+                    str(options.seconds),
+                    "--call-graph", how, "--no-kernel", "--overwrite", "-o", path, "-p", str(pid)],
+                    check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     named, stacks, depths, frames, with_name, counters, samples = {}, {}, [], 0, 0, {}, 0
     for line in open(path, encoding="utf-8"):
@@ -241,10 +257,13 @@ def by_labelscope(options, pid, how, path):
 
 
 def by_perf(options, pid, how, path):
-    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock:u", "-F", str(options.rate), "--call-graph", how, "-o", path,
-                    "-p", str(pid), "--", "sleep", str(options.seconds)], check=True, stdout=subprocess.DEVNULL,
+    subprocess.run(["perf", "record", "-q", "-e", "cpu-clock:u", "-F", str(options.rate),
+                    "--call-graph", how, "-o", path,
+                    "-p", str(pid), "--", "sleep", str(options.seconds)], check=True,
+                    stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
-    text = subprocess.run(["perf", "script", "-i", path, "-F", "pid,ip,sym"], capture_output=True, text=True,
+    text = subprocess.run(["perf", "script", "-i", path, "-F", "pid,ip,sym"], capture_output=True,
+                          text=True,
                           errors="replace", check=True).stdout
     depths, frames, with_name, whole, samples = [], 0, 0, 0, 0
     for block in text.split("\n\n"):
@@ -261,7 +280,8 @@ def by_perf(options, pid, how, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--labelscope", required=True)
     parser.add_argument("--programs", default=",".join(PROGRAMS))
     parser.add_argument("--tools", default=",".join(TOOLS))
@@ -289,7 +309,8 @@ def main():
                     samples, whole, depths, frames, with_name, reasons = take(options, load.pid, how, f"{folder}/out.jsonl")
                     print(f"| {name:22} | {tool:16} | {samples:7} | {100 * whole / max(samples, 1):7.2f} | "
                           f"{statistics.median(depths or [0]):12.0f} | {100 * with_name / max(frames, 1):7.1f} | "
-                          f"{dict(collections.Counter(reasons).most_common(3)) or ''} |", flush=True)
+                          f"{dict(collections.Counter(reasons).most_common(3)) or ''} |",
+                          flush=True)
             finally:
                 load.end()
     return 0

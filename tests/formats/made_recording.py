@@ -7,7 +7,8 @@ import base64
 import json
 import sys
 
-OUTCOMES = ["labelled", "unlabelled", "no-recipe", "not-relocated", "no-thread-pointer", "bad-dtv", "not-resident",
+OUTCOMES = ["labelled", "unlabelled", "no-recipe", "not-relocated", "no-thread-pointer", "bad-dtv",
+            "not-resident",
             "malformed", "vanished", "torn"]
 
 # These are the labels that are recorded, and those that every format shows
@@ -18,7 +19,8 @@ TENANTS = [
     (b"=HYPERLINK(\"http://x\")", "=HYPERLINK(\"http://x\")"),
     (b"+1", "+1"), (b"-5", "-5"), (b"@x", "@x"), (b"'quoted", "'quoted"),
     (b"a,b\"c", "a,b\"c"),
-    (b"</title></script><script>alert(1)</script>&amp;", "</title></script><script>alert(1)</script>&amp;"),
+    (b"</title></script><script>alert(1)</script>&amp;",
+     "</title></script><script>alert(1)</script>&amp;"),
     (b"two\r\nlines\ttab", "two\\x0d\\x0alines\\x09tab"),
     (b"\xff\xfe bad", "\\xff\\xfe bad"),
     ("right\u202eleft".encode(), "right\\u{202e}left"),
@@ -51,7 +53,8 @@ class Recording:
         return number
 
     def labels(self, *pairs):
-        return self.add("labels", labels=[{"key": as_bytes(key), "value": as_bytes(value), "publisher": 0}
+        return self.add("labels", labels=[{"key": as_bytes(key), "value": as_bytes(value),
+                                           "publisher": 0}
                                           for key, value in sorted(pairs)])
 
     def write(self, path):
@@ -59,14 +62,18 @@ class Recording:
         for sample in self.samples:
             outcomes[OUTCOMES[sample["outcome"]]] += sample["count"]
         taken = sum(outcomes.values())
-        header = {"type": "header", "format": "labelscope-recording", "version": 1, "tool_version": "1",
+        header = {"type": "header", "format": "labelscope-recording", "version": 1,
+                  "tool_version": "1",
                   "event": "cpu-clock", "mode": "cpu", "backend": "bpf", "call_graph": "dwarf",
                   "command_line": "labelscope record -- </style><b>'\"", "kernel_release": "6.1",
                   "start_unix_ns": 1700000000123456789, "start_monotonic_ns": 5000000000,
-                  "duration_ns": 1000000000, "period_ns": 10000000, "outcomes": OUTCOMES, "flags": []}
-        ledger = {"type": "ledger", "taken": taken, "outcomes": outcomes, "dropped": 0, "written": taken,
+                  "duration_ns": 1000000000, "period_ns": 10000000, "outcomes": OUTCOMES,
+                  "flags": []}
+        ledger = {"type": "ledger", "taken": taken, "outcomes": outcomes, "dropped": 0,
+                  "written": taken,
                   "truncated": 0, "counters": [],
-                  "time": {"attributed_ns": sum(s["weight_ns"] for s in self.samples), "unsampled_ns": 0, "lost_ns": 0}}
+                  "time": {"attributed_ns": sum(s["weight_ns"] for s in self.samples),
+                           "unsampled_ns": 0, "lost_ns": 0}}
         with open(path, "w", encoding="utf-8") as file:
             for line in [header, *self.lines, *self.samples, ledger]:
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -76,16 +83,21 @@ def main():
     made, totals = Recording(), {}
     for pid, comm in ((100, "shop"), (200, "a;b \"c\"")):
         made.add("process", pid=pid, comm=comm, publishers=["/opt/shop/libshop.so"])
-    threads = [made.add("thread", pid=pid, tid=tid, name=name, account=i) for i, (pid, tid, name) in enumerate(
+    threads = [made.add("thread", pid=pid, tid=tid, name=name, account=i) for i,
+               (pid, tid, name) in enumerate(
         [(100, 100, "main"), (100, 101, "=worker"), (200, 201, "")])]
-    file = made.add("module", kind="file", path="/opt/shop/shop", build_id="ab12", start="0x400000", end="0x500000",
+    file = made.add("module", kind="file", path="/opt/shop/shop", build_id="ab12", start="0x400000",
+                    end="0x500000",
                     file_offset="0x0", load_bias="0x0", symbol_problem="", program=True)
-    kernel = made.add("module", kind="kernel", path="[kernel]", build_id="", start="0xffffffff80000000",
-                      end="0xffffffffc0000000", file_offset="0x0", load_bias="0x0", symbol_problem="", program=False)
+    kernel = made.add("module", kind="kernel", path="[kernel]", build_id="",
+                      start="0xffffffff80000000",
+                      end="0xffffffffc0000000", file_offset="0x0", load_bias="0x0",
+                      symbol_problem="", program=False)
 
     def location(module, address, *functions):
         return made.add("location", module=module, address=address, by_frame_pointer=False, lines=[
-            {"function": name, "system_name": name, "file": "shop.cc", "line": 7} for name in functions])
+            {"function": name, "system_name": name, "file": "shop.cc", "line": 7}
+            for name in functions])
 
     entry = location(file, "0x401000", "main")
     leaf = location(file, "0x402000", "inlined<int>", "serve(std::string const&)")
@@ -99,15 +111,19 @@ def main():
     def sample(thread, stack, labels, outcome, shown, time=True):
         number = len(made.samples)
         weight = 10_000_000 + 7919 * number
-        made.samples.append({"type": "sample", "time_ns": 5_000_000_000 + 3_000_000 * number if time else 0,
-                             "thread": thread, "stack": stack, "labels": labels, "count": 1 if time else 3,
+        made.samples.append({"type": "sample", "time_ns": 5_000_000_000 + 3_000_000 * number if time
+                             else 0,
+                             "thread": thread, "stack": stack, "labels": labels, "count": 1 if time
+                             else 3,
                              "weight_ns": weight, "outcome": outcome, "flags": 0})
         totals[shown] = totals.get(shown, 0) + weight
 
     number = 0
     for value, shown in TENANTS:
-        labels = made.labels((b"tenant", value), (b"type", b"t"), (b"=key", b"k"), (b"pid", b"7"), (b"", b"empty key"),
-                             (b"trace_id", b"%032x" % (number + 1)), (b"span_id", b"%016x" % (number + 1)))
+        labels = made.labels((b"tenant", value), (b"type", b"t"), (b"=key", b"k"), (b"pid", b"7"),
+                             (b"", b"empty key"),
+                             (b"trace_id", b"%032x" % (number + 1)),
+                             (b"span_id", b"%016x" % (number + 1)))
         for thread in threads:
             sample(thread, stacks[number % len(stacks)], labels, 0, shown)
             number += 1

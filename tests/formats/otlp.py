@@ -9,17 +9,21 @@ KEY_VALUE = {1: ("key", "str"), 2: ("value", VALUE)}
 TYPE = {1: ("type", "int"), 2: ("unit", "int")}
 SAMPLE = {1: ("stack", "int"), 2: ("attributes", "ints"), 3: ("link", "int"), 4: ("values", "ints"),
           5: ("timestamps", ["int"])}
-PROFILE = {1: ("sample_type", TYPE), 2: ("samples", [SAMPLE]), 3: ("time", "int"), 4: ("duration", "int"),
-           5: ("period_type", TYPE), 6: ("period", "int"), 7: ("id", "bytes"), 11: ("attributes", "ints")}
+PROFILE = {1: ("sample_type", TYPE), 2: ("samples", [SAMPLE]), 3: ("time", "int"),
+           4: ("duration", "int"),
+           5: ("period_type", TYPE), 6: ("period", "int"), 7: ("id", "bytes"),
+           11: ("attributes", "ints")}
 SCOPE = {1: ("name", "str"), 2: ("version", "str")}
 RESOURCE = {1: ("attributes", [KEY_VALUE])}
 SCOPES = {1: ("scope", SCOPE), 2: ("profiles", [PROFILE])}
 RESOURCES = {1: ("resource", RESOURCE), 2: ("scopes", [SCOPES])}
 DICTIONARY = {
-    1: ("mappings", [{1: ("start", "int"), 2: ("limit", "int"), 3: ("offset", "int"), 4: ("filename", "int"),
+    1: ("mappings", [{1: ("start", "int"), 2: ("limit", "int"), 3: ("offset", "int"),
+                      4: ("filename", "int"),
                       5: ("attributes", "ints")}]),
     2: ("locations", [{1: ("mapping", "int"), 2: ("address", "int"),
-                       3: ("lines", [{1: ("function", "int"), 2: ("line", "int")}]), 4: ("attributes", "ints")}]),
+                       3: ("lines", [{1: ("function", "int"), 2: ("line", "int")}]),
+                       4: ("attributes", "ints")}]),
     3: ("functions", [{1: ("name", "int"), 2: ("system_name", "int"), 3: ("filename", "int")}]),
     4: ("links", [{1: ("trace_id", "bytes"), 2: ("span_id", "bytes")}]),
     5: ("strings", ["str"]),
@@ -46,7 +50,8 @@ def decode(data):
         return index
 
     def attributes(indices):
-        keys = [tables["strings"][tables["attributes"][refer("attributes", i)]["key"] or 0] for i in indices]
+        keys = [tables["strings"][tables["attributes"][refer("attributes", i)]["key"] or 0]
+                for i in indices]
         check("no key of attributes occurs twice", len(set(keys)) == len(keys), keys)
 
     for name, table in tables.items():
@@ -70,8 +75,10 @@ def decode(data):
                     refer("stacks", sample["stack"])
                     refer("links", sample["link"])
                     attributes(sample["attributes"])
-                    check("a sample without times has one value", len(sample["values"]) == 1, sample)
-                    check("no sample has times where others have none", not sample["timestamps"], sample)
+                    check("a sample without times has one value", len(sample["values"]) == 1,
+                          sample)
+                    check("no sample has times where others have none", not sample["timestamps"],
+                          sample)
     for stack in tables["stacks"]:
         for index in stack["locations"]:
             refer("locations", index)
@@ -93,7 +100,8 @@ def decode(data):
         refer("strings", attribute["key"])
         refer("strings", attribute["unit"])
     for link in tables["links"][1:]:
-        check("IDs have 16 and 8 bytes", len(link["trace_id"]) == 16 and len(link["span_id"]) == 8, link)
+        check("IDs have 16 and 8 bytes", len(link["trace_id"]) == 16 and len(link["span_id"]) == 8,
+              link)
     for name, table in tables.items():
         orphans = set(range(len(table))) - seen[name]
         check("something refers to each entry", not orphans, name, orphans)

@@ -46,7 +46,8 @@ def read_svg(data, key):
     boxes, whole = Counter(), None
     for element in root.iter():
         assert element.tag in allowed, element.tag
-        assert not any(name.lower().startswith("on") or name.endswith("href") for name in element.attrib), element.attrib
+        assert not any(name.lower().startswith("on") or name.endswith("href")
+                       for name in element.attrib), element.attrib
     for group in root.iter(spaces + "g"):
         title, rect = group.find(spaces + "title").text, group.find(spaces + "rect")
         said = re.fullmatch(r"(.*) \([^()]*%, ([\d,]+) ns, [\d,]+ samples?\)", title, re.DOTALL)
@@ -76,7 +77,8 @@ def read_speedscope(data, key):
         assert all(0 <= frame < len(frames) for stack in profile["samples"] for frame in stack)
         assert all(profile["samples"]) and min(profile["weights"]) >= 0
         assert profile["endValue"] - profile["startValue"] == sum(profile["weights"])
-        totals[of_group(profile["name"].removesuffix(" (not in the order of time)"), key)] += sum(profile["weights"])
+        totals[of_group(profile["name"].removesuffix(" (not in the order of time)"),
+                        key)] += sum(profile["weights"])
     return totals
 
 
@@ -95,17 +97,21 @@ def read_firefox(data, key):
     assert file["meta"]["preprocessedProfileVersion"] == 60
     shared, strings = file["shared"], file["shared"]["stringArray"]
     frames, prefixes = column(shared["stackTable"], "frame", "prefix")
-    assert all(prefix is None or prefix < i for i, prefix in enumerate(prefixes)), "a child before its parent"
+    assert all(prefix is None or prefix < i for i,
+               prefix in enumerate(prefixes)), "a child before its parent"
     funcs, categories = column(shared["frameTable"], "func", "category")
-    column(shared["frameTable"], "address", "inlineDepth", "subcategory", "nativeSymbol", "innerWindowID", "line", "column")
+    column(shared["frameTable"], "address", "inlineDepth", "subcategory", "nativeSymbol",
+           "innerWindowID", "line", "column")
     names, resources, sources = column(shared["funcTable"], "name", "resource", "source")
     column(shared["funcTable"], "isJS", "relevantForJS", "lineNumber", "columnNumber")
     libs, resource_names = column(shared["resourceTable"], "lib", "name")
     column(shared["resourceTable"], "host", "type")
     filenames, _ = column(shared["sources"], "filename", "uuid")
-    for indices, table in ((frames, funcs), (funcs, names), (categories, file["meta"]["categories"]), (names, strings),
+    for indices, table in ((frames, funcs), (funcs, names),
+                           (categories, file["meta"]["categories"]), (names, strings),
                            (libs, file["libs"]), (resource_names, strings), (filenames, strings),
-                           ([i for i in resources if i != -1], libs), ([i for i in sources if i is not None], filenames)):
+                           ([i for i in resources if i != -1], libs),
+                           ([i for i in sources if i is not None], filenames)):
         assert all(0 <= index < len(table) for index in indices)
     schemas = {schema["name"]: schema for schema in file["meta"]["markerSchema"]}
     assert len(schemas) == len(file["meta"]["markerSchema"])
@@ -115,7 +121,8 @@ def read_firefox(data, key):
         stacks, times, weights = column(thread["samples"], "stack", "time", "weight")
         assert all(0 <= stack < len(frames) for stack in stacks)
         assert all(a < b for a, b in zip(times, times[1:])), "two samples at one time"
-        marker_names, starts, ends, data, _ = column(thread["markers"], "name", "startTime", "endTime", "data", "phase")
+        marker_names, starts, ends, data, _ = column(thread["markers"], "name", "startTime",
+                                                     "endTime", "data", "phase")
         of_key, unreadable = [], []
         for name, start, end, fields in zip(marker_names, starts, ends, data):
             assert start < end
@@ -131,7 +138,8 @@ def read_firefox(data, key):
             values = [value for start, end, value in of_key if start <= time < end]
             assert len(values) <= 1, values
             if not values:
-                values = ["<unreadable>" if any(start <= time < end for start, end in unreadable) else "<none>"]
+                values = ["<unreadable>" if any(start <= time < end for start, end in unreadable)
+                          else "<none>"]
             totals[values[0]] += nanoseconds(weight)
     return totals
 
@@ -142,7 +150,8 @@ def read_csv(data, key):
     for row in csv.DictReader(io.StringIO(data.decode("utf-8"), newline=""), strict=True):
         assert None not in row and None not in row.values(), "rows of different lengths"
         for cell in list(row.values()) + list(row):
-            assert not cell.startswith(tuple("=+-@\t\r")) and not re.search(r"[;\x00-\x1f]", cell), cell
+            assert not cell.startswith(tuple("=+-@\t\r")) and not re.search(r"[;\x00-\x1f]",
+                                                                            cell), cell
         cells = tuple(value for name, value in row.items() if name not in ("time_ns", "samples"))
         assert cells not in seen, "a row is there twice"
         seen.add(cells)
@@ -159,9 +168,12 @@ def read_otlp(data, key):
 
 
 LABEL = {1: ("key", "int"), 2: ("str", "int"), 3: ("num", "int"), 4: ("unit", "int")}
-PPROF = {1: ("types", ["bytes"]), 2: ("samples", [{1: ("locations", "ints"), 2: ("values", "ints"), 3: ("labels", [LABEL])}]),
-         3: ("mappings", ["bytes"]), 4: ("locations", ["bytes"]), 5: ("functions", ["bytes"]), 6: ("strings", ["str"]),
-         9: ("time", "int"), 10: ("duration", "int"), 11: ("period_type", "bytes"), 12: ("period", "int"),
+PPROF = {1: ("types", ["bytes"]), 2: ("samples", [{1: ("locations", "ints"), 2: ("values", "ints"),
+                                                   3: ("labels", [LABEL])}]),
+         3: ("mappings", ["bytes"]), 4: ("locations", ["bytes"]), 5: ("functions", ["bytes"]),
+         6: ("strings", ["str"]),
+         9: ("time", "int"), 10: ("duration", "int"), 11: ("period_type", "bytes"),
+         12: ("period", "int"),
          13: ("comments", "ints"), 14: ("default", "int")}
 
 
@@ -169,14 +181,16 @@ def read_pprof(data, key):
     profile, totals = wire.message(gzip.decompress(data), PPROF), Counter()
     strings = profile["strings"]
     for sample in profile["samples"]:
-        labels = {strings[label["key"]]: strings[label["str"]] for label in sample["labels"] if label["str"]}
+        labels = {strings[label["key"]]: strings[label["str"]] for label in sample["labels"]
+                  if label["str"]}
         missing = "<unreadable>" if "labelscope.outcome" in labels else "<none>"
         totals[labels.get(key, missing)] += sample["values"][1]
     return totals
 
 
 READERS = {".folded": read_folded, ".svg": read_svg, ".speedscope.json": read_speedscope,
-           ".firefox.json": read_firefox, ".csv": read_csv, ".otlp": read_otlp, ".pb.gz": read_pprof}
+           ".firefox.json": read_firefox, ".csv": read_csv, ".otlp": read_otlp,
+           ".pb.gz": read_pprof}
 
 
 def main():

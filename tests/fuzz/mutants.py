@@ -38,7 +38,8 @@ Section = collections.namedtuple("Section", "name offset size")
 def build(folder, packed):
     """Builds the program of the hostile tests, with debug information."""
     program = folder / f"program-{packed}"
-    sources = [ROOT / "tests/targets/hostile/hostile.c", *sorted((ROOT / "writer-lib/src").glob("*.c"))]
+    sources = [ROOT / "tests/targets/hostile/hostile.c",
+               *sorted((ROOT / "writer-lib/src").glob("*.c"))]
     subprocess.run(
         ["cc", "-O2", "-g", "-I", ROOT / "writer-lib/include", *sources, "-pthread", "-rdynamic",
          f"-Wl,--compress-debug-sections={packed}", "-o", program],
@@ -72,7 +73,8 @@ def damage(data, chance, offset, size):
         data[at] = chance.randrange(256)
     elif kind == 2:
         width = chance.choice((2, 4, 8))
-        value = chance.choice((0, 1, 0x7F, 0xFF, 1 << 15, 1 << 31, (1 << 32) - 1, 1 << 62, (1 << 64) - 1))
+        value = chance.choice((0, 1, 0x7F, 0xFF, 1 << 15, 1 << 31, (1 << 32) - 1, 1 << 62,
+                               (1 << 64) - 1))
         patch = (value & ((1 << 8 * width) - 1)).to_bytes(width, "little")
         data[at:at + width] = patch[:max(0, offset + size - at)]
     else:
@@ -87,7 +89,8 @@ def mutant(original, chance, names):
     data = bytearray(original)
     length = len(data)
     if names is None:
-        loaded = [s for s in sections_of(original) if not s.name.startswith(".debug") and s.name != ".text"]
+        loaded = [s for s in sections_of(original) if not s.name.startswith(".debug")
+                  and s.name != ".text"]
         places = [Section("header", 0, 64), Section("segments", 64, 56 * 13), *loaded]
     else:
         places = [s for s in sections_of(original) if s.name.startswith(names)]
@@ -104,7 +107,8 @@ def run(argv):
     """Returns status, stderr, seconds and peak memory in MiB of one call. The status is None if it
     did not end."""
     started = time.monotonic()
-    with tempfile.TemporaryFile() as err, subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=err) as child:
+    with tempfile.TemporaryFile() as err, subprocess.Popen(argv, stdout=subprocess.DEVNULL,
+                                                           stderr=err) as child:
         status = None
         usage = None
         while time.monotonic() - started < SECONDS:
@@ -140,7 +144,8 @@ def recording_complaint(path):
     """
     lines = [json.loads(line) for line in path.read_text(errors="replace").splitlines()]
     right = {line["id"] for line in lines if line["type"] == "labels"
-             and any(label["key"] == "file" and label["value"] == "hostile" for label in line["labels"])}
+             and any(label["key"] == "file" and label["value"] == "hostile"
+                     for label in line["labels"])}
     samples = [line for line in lines if line["type"] == "sample"]
     if not samples:
         return "no sample"
@@ -165,17 +170,20 @@ class Trial:
 
     def record(self, program, usual_peak):
         """Records a running program. Returns the complaint, or None, and the peak."""
-        with subprocess.Popen([program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as target:
+        with subprocess.Popen([program], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE) as target:
             try:
                 if target.stdout.readline() != b"ready\n":
                     return "cannot run", 0
                 recording = self.folder / "recording.jsonl"
                 recording.unlink(missing_ok=True)
-                result = run([self.options.labelscope, "record", "-d", "0.3", "-F", "499", "-o", recording, "-p",
+                result = run([self.options.labelscope, "record", "-d", "0.3", "-F", "499", "-o",
+                              recording, "-p",
                               str(target.pid)])
                 problem = complaint(result, (0,), usual_peak) or recording_complaint(recording)
                 if problem is None:
-                    result = run([self.options.labelscope, "dump", "--stacks", "-p", str(target.pid)])
+                    result = run([self.options.labelscope, "dump", "--stacks", "-p",
+                                  str(target.pid)])
                     problem = complaint(result, (0,), usual_peak)
                 return problem, result[3]
             finally:
@@ -183,7 +191,8 @@ class Trial:
 
     def debug(self, number, original, packed, usual_peak):
         chance = random.Random(f"{self.options.seed}/debug/{number}")
-        data, what = mutant(original, chance, (".debug", ".zdebug", ".symtab", ".strtab", ".eh_frame", ".note"))
+        data, what = mutant(original, chance,
+                            (".debug", ".zdebug", ".symtab", ".strtab", ".eh_frame", ".note"))
         program = self.folder / "mutant"
         program.write_bytes(data)
         program.chmod(0o755)
@@ -198,14 +207,17 @@ class Trial:
         program = self.folder / "mutant.so"
         program.write_bytes(data)
         self.counts["inspected"] += 1
-        for arguments, allowed in ((["inspect"], (0, 1)), (["inspect", "--unwind"], (0, 1)), (["check"], (0, 1, 3))):
-            problem = complaint(run([self.options.labelscope, *arguments, program]), allowed, usual_peak)
+        for arguments, allowed in ((["inspect"], (0, 1)), (["inspect", "--unwind"], (0, 1)),
+                                   (["check"], (0, 1, 3))):
+            problem = complaint(run([self.options.labelscope, *arguments, program]), allowed,
+                                usual_peak)
             if problem:
                 self.note(f"elf-{number}", data, what, f"{' '.join(arguments)} {problem}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--labelscope", required=True, type=pathlib.Path)
     parser.add_argument("--debug", type=int, default=448)
     parser.add_argument("--elf", type=int, default=700)

@@ -98,7 +98,8 @@ def feature_table(reports):
 def program_table(reports):
     """Makes the table of the instructions that the verifier looked at, for the largest program of
     each object."""
-    lines = ["| guest | kernel | program | instructions | of the limit |", "| --- | --- | --- | ---: | ---: |"]
+    lines = ["| guest | kernel | program | instructions | of the limit |",
+             "| --- | --- | --- | ---: | ---: |"]
     for report in reports:
         counts = {}
         for name, value in report.facts.items():
@@ -113,7 +114,8 @@ def program_table(reports):
 
 
 def between(text, name):
-    match = re.search(re.escape(BEGIN.format(name)) + r"\n(.*?)\n" + re.escape(END.format(name)), text, re.S)
+    match = re.search(re.escape(BEGIN.format(name)) + r"\n(.*?)\n" + re.escape(END.format(name)),
+                      text, re.S)
     if not match:
         sys.exit(f"{PAGE} has no markers for '{name}'")
     return match

@@ -86,7 +86,8 @@ def quick_tests(tests, patterns):
         if any(fnmatch.fnmatchcase(test.name, pattern) for pattern in patterns):
             chosen.append(test)
     for pattern in patterns:
-        if not pattern.startswith("vm/") and not any(fnmatch.fnmatchcase(test.name, pattern) for test in chosen):
+        if not pattern.startswith("vm/") and not any(fnmatch.fnmatchcase(test.name, pattern)
+                                                     for test in chosen):
             sys.exit(f"no test is called {pattern}")
     return chosen
 
@@ -97,7 +98,8 @@ def select(tests, patterns):
     for test in tests:
         if not test.labels & GUEST_TIERS or not test.command:
             continue
-        reason = next((why for pattern, why in patterns if fnmatch.fnmatchcase(test.name, pattern)), None)
+        reason = next((why for pattern, why in patterns if fnmatch.fnmatchcase(test.name, pattern)),
+                      None)
         if reason is None and test.by_output:
             reason = "its verdict is a pattern in the output of a compiler"
         if reason is None:

@@ -25,7 +25,8 @@ def physical(result):
     """Returns the place of a result, which must have a file and a line: otherwise GitHub refuses
     the whole log."""
     place = result["locations"][0].get("physicalLocation", {})
-    if not place.get("artifactLocation", {}).get("uri") or place.get("region", {}).get("startLine", 0) < 1:
+    if not place.get("artifactLocation", {}).get("uri") or place.get("region", {}).get("startLine",
+                                                                                       0) < 1:
         fail(f"no physical location: {result}")
     return place
 
@@ -49,4 +50,5 @@ for result in run["results"]:
     if uri.startswith("/") or ":" in uri and not uri.startswith("file:///"):
         fail(f"neither a relative path nor a file: {uri}")
     line = physical(result)["region"]["startLine"]
-    print(result["ruleId"], result["level"], uri, line, "suppressed" if "suppressions" in result else "-")
+    print(result["ruleId"], result["level"], uri, line, "suppressed" if "suppressions" in result
+          else "-")
