@@ -21,7 +21,8 @@ function(labelscope_compiler_script name)
   list(TRANSFORM ARGN REPLACE "^.+$" "'\\0'" OUTPUT_VARIABLE command)  # folders may have spaces
   list(JOIN command " " command)
   file(CONFIGURE OUTPUT ${script} CONTENT "#!/bin/sh\nexec ${command} \"$@\"\n")
-  file(CHMOD ${script} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+  file(CHMOD ${script}
+    PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
        WORLD_EXECUTE)
 endfunction()
 

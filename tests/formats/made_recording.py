@@ -83,9 +83,9 @@ def main():
     made, totals = Recording(), {}
     for pid, comm in ((100, "shop"), (200, "a;b \"c\"")):
         made.add("process", pid=pid, comm=comm, publishers=["/opt/shop/libshop.so"])
-    threads = [made.add("thread", pid=pid, tid=tid, name=name, account=i) for i,
-               (pid, tid, name) in enumerate(
-        [(100, 100, "main"), (100, 101, "=worker"), (200, 201, "")])]
+    threads = [made.add("thread", pid=pid, tid=tid, name=name, account=i)
+               for i, (pid, tid, name) in enumerate(
+                   [(100, 100, "main"), (100, 101, "=worker"), (200, 201, "")])]
     file = made.add("module", kind="file", path="/opt/shop/shop", build_id="ab12", start="0x400000",
                     end="0x500000",
                     file_offset="0x0", load_bias="0x0", symbol_problem="", program=True)

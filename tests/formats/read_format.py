@@ -97,8 +97,8 @@ def read_firefox(data, key):
     assert file["meta"]["preprocessedProfileVersion"] == 60
     shared, strings = file["shared"], file["shared"]["stringArray"]
     frames, prefixes = column(shared["stackTable"], "frame", "prefix")
-    assert all(prefix is None or prefix < i for i,
-               prefix in enumerate(prefixes)), "a child before its parent"
+    assert all(prefix is None or prefix < i
+               for i, prefix in enumerate(prefixes)), "a child before its parent"
     funcs, categories = column(shared["frameTable"], "func", "category")
     column(shared["frameTable"], "address", "inlineDepth", "subcategory", "nativeSymbol",
            "innerWindowID", "line", "column")

@@ -59,8 +59,8 @@ def message(data, schema):
     """Returns a dictionary by `schema`: {number: (name, kind)}. Kinds are "int", "str", "bytes",
     "ints", or a schema, and are in a list where the field may repeat. A field that the schema does
     not know is an error."""
-    out = {name: [] if isinstance(kind, list) or kind == "ints" else None for name,
-           kind in schema.values()}
+    out = {name: [] if isinstance(kind, list) or kind == "ints" else None
+           for name, kind in schema.values()}
     for number, value in fields(data):
         if number not in schema:
             raise Malformed(f"field {number} is not in the schema of {sorted(schema)}")

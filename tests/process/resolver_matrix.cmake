@@ -25,7 +25,8 @@ function(labelscope_add_matrix_test tier reader executable)
     foreach(threads ${thread_sets})
       set(test "${tier}/resolver_matrix: ${case}, threads: ${threads}, through ${reader}")
       add_test(NAME "${test}" COMMAND ${executable})
-      set_tests_properties("${test}" PROPERTIES LABELS "${tier};matrix" SKIP_RETURN_CODE 77 TIMEOUT 60
+      set_tests_properties("${test}" PROPERTIES LABELS "${tier};matrix" SKIP_RETURN_CODE 77
+        TIMEOUT 60
         ENVIRONMENT LABELSCOPE_MATRIX_CASE=${case}/${threads})
     endforeach()
   endforeach()
@@ -34,5 +35,6 @@ endfunction()
 labelscope_add_matrix_test(process ptrace resolver_matrix_test LIBRARIES labelscope_reader)
 if(TARGET labelscope_bpf AND EXISTS ${CMAKE_CURRENT_LIST_DIR}/resolver_matrix_bpf_test.cc)
   labelscope_add_matrix_test(kernel bpf resolver_matrix_bpf_test LIBRARIES labelscope_bpf)
-  labelscope_add_matrix_test(kernel "ptrace and bpf" resolver_matrix_cross_test LIBRARIES labelscope_bpf THREADS all)
+  labelscope_add_matrix_test(kernel "ptrace and bpf" resolver_matrix_cross_test
+    LIBRARIES labelscope_bpf THREADS all)
 endif()

@@ -6,7 +6,8 @@ file(MAKE_DIRECTORY ${crasher_dir})
 set(writer_dir ${PROJECT_SOURCE_DIR}/writer-lib)
 get_target_property(writer_sources customlabels SOURCES)
 list(TRANSFORM writer_sources PREPEND ${writer_dir}/)
-file(GLOB writer_headers CONFIGURE_DEPENDS ${writer_dir}/src/*.h ${writer_dir}/include/customlabels/*.h)
+file(GLOB writer_headers CONFIGURE_DEPENDS ${writer_dir}/src/*.h
+  ${writer_dir}/include/customlabels/*.h)
 set(crasher_sources ${CMAKE_CURRENT_SOURCE_DIR}/crasher.c ${CMAKE_CURRENT_SOURCE_DIR}/truth.c)
 set(crasher_flags ${compile_flags} -pthread)
 # The linker exports only what the ABI requires.
@@ -43,9 +44,11 @@ if(LABELSCOPE_AARCH64_GCC AND NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(guest_dir ${crasher_dir}/aarch64)
   file(MAKE_DIRECTORY ${guest_dir})
   add_custom_command(OUTPUT ${guest_dir}/crasher ${guest_dir}/libcustomlabels.so
-    COMMAND ${LABELSCOPE_AARCH64_GCC} ${crasher_flags} -mbranch-protection=standard -fPIC -shared -Wl,-soname,libcustomlabels.so
+    COMMAND ${LABELSCOPE_AARCH64_GCC} ${crasher_flags} -mbranch-protection=standard
+    -fPIC -shared -Wl,-soname,libcustomlabels.so
       ${writer_sources} -o ${guest_dir}/libcustomlabels.so
-    COMMAND ${LABELSCOPE_AARCH64_GCC} ${crasher_flags} -mbranch-protection=standard -fPIE -pie ${crasher_sources}
+    COMMAND ${LABELSCOPE_AARCH64_GCC} ${crasher_flags} -mbranch-protection=standard
+    -fPIE -pie ${crasher_sources}
       ${guest_dir}/libcustomlabels.so -Wl,-rpath,$ORIGIN -o ${guest_dir}/crasher
     DEPENDS ${crasher_sources} ${writer_sources} ${writer_headers} ${headers} VERBATIM)
   list(APPEND crashers ${guest_dir}/crasher)

@@ -65,13 +65,15 @@ endfunction()
 function(matrix_case name)
   cmake_parse_arguments(arg "" "PROGRAM;MODULE;OPTION;ENVIRONMENT" "LIBRARIES" ${ARGN})
   list(JOIN arg_LIBRARIES "," libraries)
-  string(APPEND cases "${name}|${arg_PROGRAM}|${arg_MODULE}|${arg_OPTION}|${libraries}|${arg_ENVIRONMENT}|${why}\n")
+  string(APPEND cases
+    "${name}|${arg_PROGRAM}|${arg_MODULE}|${arg_OPTION}|${libraries}|${arg_ENVIRONMENT}|${why}\n")
   set(cases ${cases} PARENT_SCOPE)
 endfunction()
 
 set(headers ${CMAKE_CURRENT_SOURCE_DIR}/publisher.h ${CMAKE_CURRENT_SOURCE_DIR}/truth.h
             ${PROJECT_SOURCE_DIR}/writer-lib/include/customlabels/label_abi.h)
-set(compile_flags -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -fno-omit-frame-pointer -fno-toplevel-reorder
+set(compile_flags -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -fno-omit-frame-pointer
+  -fno-toplevel-reorder
                   -I${PROJECT_SOURCE_DIR}/writer-lib/include)
 
 set(publisher_variants plain 64k offset protected aligned)
@@ -89,10 +91,12 @@ foreach(libc glibc musl)
   set(host ${CMAKE_CURRENT_SOURCE_DIR}/host.c)
   matrix_build(${libc}-truth.o object ${compile} -fPIC ${CMAKE_CURRENT_SOURCE_DIR}/truth.c
     -o ${dir}/${libc}-truth.o)
-  matrix_build(${libc}-pie.o object ${compile} -fPIE -DLINKED_PUBLISHER ${host} -o ${dir}/${libc}-pie.o)
+  matrix_build(${libc}-pie.o object ${compile} -fPIE -DLINKED_PUBLISHER ${host}
+    -o ${dir}/${libc}-pie.o)
   matrix_build(${libc}-nopie.o object ${compile} -fno-pie -DLINKED_PUBLISHER ${host}
     -o ${dir}/${libc}-nopie.o)
-  matrix_build(${libc}-dlopen.o object ${compile} -fPIE -DCAN_DLOPEN ${host} -o ${dir}/${libc}-dlopen.o)
+  matrix_build(${libc}-dlopen.o object ${compile} -fPIE -DCAN_DLOPEN ${host}
+    -o ${dir}/${libc}-dlopen.o)
   matrix_build(${libc}-both.o object ${compile} -fPIE -DLINKED_PUBLISHER -DCAN_DLOPEN ${host}
     -o ${dir}/${libc}-both.o)
   matrix_build(${libc}-filler.o object ${compile} -fPIC ${CMAKE_CURRENT_SOURCE_DIR}/filler.c
@@ -145,14 +149,16 @@ endmacro()
 
 # Makes a library, optionally with extra linker flags.
 macro(matrix_library name variant)
-  matrix_build(${name} library:${relocation_${dialect}} ${link} -shared -Wl,-soname,${name} ${bind} ${ARGN}
+  matrix_build(${name} library:${relocation_${dialect}} ${link} -shared -Wl,-soname,${name} ${bind}
+    ${ARGN}
     ${dir}/${libc}-${dialect}-${variant}.o -o ${dir}/${name})
 endmacro()
 
 # Makes a program that has `library` from the start.
 macro(matrix_start shape library)
   set(program ${prefix}-${shape})
-  matrix_build(${program} pie ${link} -pie ${dir}/${libc}-pie.o ${dir}/${libc}-truth.o -Wl,--no-as-needed
+  matrix_build(${program} pie ${link} -pie ${dir}/${libc}-pie.o ${dir}/${libc}-truth.o
+    -Wl,--no-as-needed
     ${dir}/${library} -Wl,-rpath,${dir} -o ${dir}/${program})
   matrix_case(${program} PROGRAM ${program} MODULE ${library})
 endmacro()
@@ -214,7 +220,8 @@ if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
   set(run no-run)
 endif()
 add_custom_command(OUTPUT ${dir}/unbuildable.txt
-  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/list_unbuildable.sh ${dir}/cases.txt ${dir}/unbuildable.txt ${run}
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/list_unbuildable.sh ${dir}/cases.txt ${dir}/unbuildable.txt
+  ${run}
     ${CMAKE_CROSSCOMPILING_EMULATOR}
   DEPENDS ${stamps} ${dir}/cases.txt ${CMAKE_CURRENT_SOURCE_DIR}/list_unbuildable.sh
   COMMENT "Listing what the resolver matrix cannot have here" VERBATIM)
@@ -225,4 +232,5 @@ string(REGEX MATCHALL "[^\n]+" lines "${cases}")
 list(TRANSFORM lines REPLACE "\\|.*" "" OUTPUT_VARIABLE names)
 set_property(GLOBAL PROPERTY LABELSCOPE_MATRIX_CASES ${names})
 set_property(GLOBAL PROPERTY LABELSCOPE_MATRIX_DIR ${dir})
-set_property(GLOBAL PROPERTY LABELSCOPE_MATRIX_EXPECTED ${CMAKE_CURRENT_SOURCE_DIR}/matrix_expected.txt)
+set_property(GLOBAL
+  PROPERTY LABELSCOPE_MATRIX_EXPECTED ${CMAKE_CURRENT_SOURCE_DIR}/matrix_expected.txt)

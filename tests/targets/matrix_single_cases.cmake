@@ -6,7 +6,8 @@
 if(NOT linker STREQUAL "gold")
   matrix_library(libcustomlabels-${prefix}-offset.so offset)
   matrix_start(offset-start libcustomlabels-${prefix}-offset.so)
-  matrix_case(${prefix}-offset-dlopen PROGRAM ${loader} LIBRARIES libcustomlabels-${prefix}-offset.so)
+  matrix_case(${prefix}-offset-dlopen PROGRAM ${loader}
+    LIBRARIES libcustomlabels-${prefix}-offset.so)
   if(dialect STREQUAL "gnu2")
     foreach(kind pie static)
       matrix_executable(offset-${kind} offset ${kind})
@@ -21,7 +22,8 @@ if(NOT linker STREQUAL "gold" AND NOT dialect STREQUAL "ie")
   matrix_library(libcustomlabels-${prefix}-protected.so protected)
   set(bind ${bind_before})
   matrix_start(protected-start libcustomlabels-${prefix}-protected.so)
-  matrix_case(${prefix}-protected-dlopen PROGRAM ${loader} LIBRARIES libcustomlabels-${prefix}-protected.so)
+  matrix_case(${prefix}-protected-dlopen PROGRAM ${loader}
+    LIBRARIES libcustomlabels-${prefix}-protected.so)
 endif()
 
 # The place of a TLS block with 64-byte alignment depends on p_align, not on its size alone.
@@ -31,13 +33,15 @@ if(dialect STREQUAL "gnu")
   endforeach()
   matrix_library(libcustomlabels-${prefix}-aligned.so aligned)
   matrix_start(aligned-start libcustomlabels-${prefix}-aligned.so)
-  matrix_case(${prefix}-aligned-dlopen PROGRAM ${loader} LIBRARIES libcustomlabels-${prefix}-aligned.so)
+  matrix_case(${prefix}-aligned-dlopen PROGRAM ${loader}
+    LIBRARIES libcustomlabels-${prefix}-aligned.so)
 endif()
 
 # Two libraries are loaded at once, each with its own variable.
 if(NOT linker STREQUAL "gold" AND NOT dialect STREQUAL "ie")
   matrix_library(libcustomlabels-${prefix}-second.so 64k)
-  matrix_case(${prefix}-two-libraries PROGRAM ${loader} LIBRARIES ${library} libcustomlabels-${prefix}-second.so)
+  matrix_case(${prefix}-two-libraries PROGRAM ${loader} LIBRARIES ${library}
+    libcustomlabels-${prefix}-second.so)
 endif()
 
 # One publisher is in the executable and one in a library. With -Bsymbolic there are two variables.
@@ -48,7 +52,8 @@ if(linker STREQUAL "bfd" AND NOT dialect STREQUAL "ie")
   matrix_build(${program} pie ${link} -pie -rdynamic ${dir}/${libc}-both.o ${dir}/${libc}-truth.o
     ${dir}/${libc}-${dialect}-plain.o -ldl -o ${dir}/${program})
   matrix_library(libcustomlabels-${prefix}-symbolic.so plain -Wl,-Bsymbolic)
-  matrix_case(${prefix}-exe-and-library PROGRAM ${program} LIBRARIES libcustomlabels-${prefix}-symbolic.so)
+  matrix_case(${prefix}-exe-and-library PROGRAM ${program}
+    LIBRARIES libcustomlabels-${prefix}-symbolic.so)
   matrix_case(${prefix}-interposed PROGRAM ${program} LIBRARIES ${library})
 endif()
 
@@ -69,7 +74,8 @@ if(linker STREQUAL "bfd" AND NOT dialect STREQUAL "ie")
   matrix_case(${prefix}-crowded PROGRAM ${loader} OPTION --crowd=libfiller-${prefix}.so
     LIBRARIES libcustomlabels-${prefix}-64k.so)
   if(libc STREQUAL "glibc")
-    matrix_case(${prefix}-reloaded PROGRAM ${loader} OPTION --reload=libcustomlabels-${prefix}-first.so
+    matrix_case(${prefix}-reloaded PROGRAM ${loader}
+      OPTION --reload=libcustomlabels-${prefix}-first.so
       LIBRARIES libcustomlabels-${prefix}-64k.so)
   endif()
 endif()

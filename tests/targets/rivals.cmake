@@ -11,7 +11,8 @@ add_custom_command(OUTPUT ${rivals_library}
   DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/publisher.c ${headers} VERBATIM)
 add_custom_command(OUTPUT ${rivals_dir}/rivals
   COMMAND ${gcc} ${compile_flags} -fPIE -pie -rdynamic -pthread ${CMAKE_CURRENT_SOURCE_DIR}/rivals.c
-    ${CMAKE_CURRENT_SOURCE_DIR}/truth.c ${CMAKE_CURRENT_SOURCE_DIR}/publisher.c -ldl -o ${rivals_dir}/rivals
+    ${CMAKE_CURRENT_SOURCE_DIR}/truth.c ${CMAKE_CURRENT_SOURCE_DIR}/publisher.c
+    -ldl -o ${rivals_dir}/rivals
   DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/rivals.c ${CMAKE_CURRENT_SOURCE_DIR}/truth.c
     ${CMAKE_CURRENT_SOURCE_DIR}/publisher.c ${headers} VERBATIM)
 add_custom_target(labelscope_rivals ALL DEPENDS ${rivals_dir}/rivals ${rivals_library})
@@ -20,7 +21,8 @@ set_property(GLOBAL PROPERTY LABELSCOPE_RIVALS_LIBRARY ${rivals_library})
 
 # Tests of several readers share this.
 add_library(labelscope_rivals_support STATIC ${PROJECT_SOURCE_DIR}/tests/support/rivals.cc)
-labelscope_test_paths(labelscope_rivals_support kRivals=${rivals_dir}/rivals kRivalsLibrary=${rivals_library})
+labelscope_test_paths(labelscope_rivals_support kRivals=${rivals_dir}/rivals
+  kRivalsLibrary=${rivals_library})
 target_link_libraries(labelscope_rivals_support
   PUBLIC labelscope_target_process labelscope_catch_main PRIVATE labelscope_flags)
 add_dependencies(labelscope_rivals_support labelscope_rivals)

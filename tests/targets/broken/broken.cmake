@@ -17,7 +17,8 @@ function(broken_file name)
   set(inputs ${ARGN})
   list(FILTER inputs INCLUDE REGEX "^/")
   add_custom_command(OUTPUT ${broken_dir}/${name}
-    COMMAND ${gcc} ${compile_flags} -I${CMAKE_CURRENT_SOURCE_DIR} -DMODULE="${name}" ${ARGN} -o ${broken_dir}/${name}
+    COMMAND ${gcc} ${compile_flags} -I${CMAKE_CURRENT_SOURCE_DIR} -DMODULE="${name}" ${ARGN}
+    -o ${broken_dir}/${name}
     DEPENDS ${inputs} ${headers} VERBATIM)
   set(broken_files ${broken_files} ${broken_dir}/${name} PARENT_SCOPE)
 endfunction()

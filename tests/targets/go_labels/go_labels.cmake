@@ -13,11 +13,14 @@ endif()
 
 # go_program(<output> <CGO_ENABLED> <go build option>...) builds one program.
 function(go_program output cgo)
-  set(sources ${CMAKE_CURRENT_SOURCE_DIR}/go_labels/main.go ${CMAKE_CURRENT_SOURCE_DIR}/go_labels/with_cgo.go
+  set(sources ${CMAKE_CURRENT_SOURCE_DIR}/go_labels/main.go
+    ${CMAKE_CURRENT_SOURCE_DIR}/go_labels/with_cgo.go
     ${CMAKE_CURRENT_SOURCE_DIR}/go_labels/without_cgo.go)
   add_custom_command(OUTPUT ${go_labels}/${output}
-    COMMAND ${CMAKE_COMMAND} -E env GO111MODULE=off GOFLAGS= GOTOOLCHAIN=local GOCACHE=${CMAKE_BINARY_DIR}/go_cache
-      GOARCH=${go_machine} CGO_ENABLED=${cgo} CC=${gcc} ${LABELSCOPE_GO} build ${ARGN} -o ${go_labels}/${output} .
+    COMMAND ${CMAKE_COMMAND} -E env GO111MODULE=off GOFLAGS= GOTOOLCHAIN=local
+    GOCACHE=${CMAKE_BINARY_DIR}/go_cache
+      GOARCH=${go_machine} CGO_ENABLED=${cgo} CC=${gcc} ${LABELSCOPE_GO} build ${ARGN}
+      -o ${go_labels}/${output} .
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/go_labels
     DEPENDS ${sources} VERBATIM)
   set(go_programs ${go_programs} ${go_labels}/${output} PARENT_SCOPE)

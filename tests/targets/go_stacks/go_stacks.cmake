@@ -8,8 +8,10 @@ if(LABELSCOPE_GO)
     set(go_machine arm64)
   endif()
   add_custom_command(OUTPUT ${go_stacks}/program
-    COMMAND ${CMAKE_COMMAND} -E env GO111MODULE=off GOFLAGS= GOTOOLCHAIN=local GOCACHE=${CMAKE_BINARY_DIR}/go_cache
-      GOARCH=${go_machine} CGO_ENABLED=0 ${LABELSCOPE_GO} build "-ldflags=-s -w" -o ${go_stacks}/program .
+    COMMAND ${CMAKE_COMMAND} -E env GO111MODULE=off GOFLAGS= GOTOOLCHAIN=local
+    GOCACHE=${CMAKE_BINARY_DIR}/go_cache
+      GOARCH=${go_machine} CGO_ENABLED=0 ${LABELSCOPE_GO} build "-ldflags=-s -w"
+      -o ${go_stacks}/program .
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/go_stacks
     DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/go_stacks/main.go VERBATIM)
   add_custom_target(labelscope_go_stacks ALL DEPENDS ${go_stacks}/program)

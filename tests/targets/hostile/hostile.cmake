@@ -18,7 +18,8 @@ function(labelscope_add_hostile name source packed)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/hostile/${source})
   endif()
   add_custom_command(OUTPUT ${output}
-    COMMAND ${gcc} ${compile_flags} -g0 -fno-pie -no-pie -I${PROJECT_SOURCE_DIR}/writer-lib/include ${definitions}
+    COMMAND ${gcc} ${compile_flags} -g0 -fno-pie -no-pie -I${PROJECT_SOURCE_DIR}/writer-lib/include
+    ${definitions}
       ${CMAKE_CURRENT_SOURCE_DIR}/hostile/hostile.c ${source} ${hostile_writer} -pthread
       -Wl,--compress-debug-sections=${packed} -Wl,--build-id=sha1 -rdynamic -o ${output}
     DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/hostile/hostile.c ${source} ${hostile_writer} VERBATIM)

@@ -4,8 +4,10 @@
 set(stepper_folder ${CMAKE_CURRENT_BINARY_DIR}/steppers)
 file(MAKE_DIRECTORY ${stepper_folder})
 set(stepper_source ${CMAKE_CURRENT_SOURCE_DIR}/steppers)
-set(stepper_flags -g -Wall -Wextra -pthread -I ${PROJECT_SOURCE_DIR}/writer-lib/include -I ${stepper_source})
-set(stepper_headers ${stepper_source}/stepper.h ${stepper_source}/publisher.h ${stepper_source}/otel_record.h)
+set(stepper_flags -g -Wall -Wextra -pthread -I ${PROJECT_SOURCE_DIR}/writer-lib/include
+  -I ${stepper_source})
+set(stepper_headers ${stepper_source}/stepper.h ${stepper_source}/publisher.h
+  ${stepper_source}/otel_record.h)
 set(stepper_library_flags -fPIC -shared -ftls-model=global-dynamic ${dialect_gnu2}
   -fvisibility=hidden)
 set(stepper_outputs)
@@ -16,7 +18,8 @@ function(labelscope_add_stepper name writer)
   foreach(level O0 O2)
     set(program ${stepper_folder}/${name}-executable-${level})
     add_custom_command(OUTPUT ${program}
-      COMMAND ${gcc} ${stepper_flags} -${level} ${ARGN} -fPIE -pie -rdynamic ${stepper_source}/program.c
+      COMMAND ${gcc} ${stepper_flags} -${level} ${ARGN}
+      -fPIE -pie -rdynamic ${stepper_source}/program.c
         ${stepper_source}/${writer} -o ${program}
       DEPENDS ${stepper_source}/program.c ${stepper_source}/${writer} ${stepper_headers} VERBATIM)
     set(library ${stepper_folder}/libcustomlabels_${name}_${level}.so)
@@ -26,7 +29,8 @@ function(labelscope_add_stepper name writer)
         -Wl,-soname,libcustomlabels_${name}_${level}.so ${stepper_source}/${writer} -o ${library}
       DEPENDS ${stepper_source}/${writer} ${stepper_headers} VERBATIM)
     add_custom_command(OUTPUT ${user}
-      COMMAND ${gcc} ${stepper_flags} -${level} -fPIE -pie -rdynamic ${stepper_source}/program.c ${library}
+      COMMAND ${gcc} ${stepper_flags} -${level} -fPIE -pie -rdynamic ${stepper_source}/program.c
+      ${library}
         -Wl,-rpath,${stepper_folder} -o ${user}
       DEPENDS ${stepper_source}/program.c ${library} ${stepper_headers} VERBATIM)
     list(APPEND stepper_outputs ${program} ${user})
@@ -47,7 +51,8 @@ foreach(writer otel_in_place otel_two_stores otel_marked otel_swapped)
   labelscope_add_stepper(${writer} ${writer}.c -D_GNU_SOURCE -I ${CMAKE_CURRENT_SOURCE_DIR}/sources)
 endforeach()
 
-labelscope_add_stepper(with_context with_context.c ${PROJECT_SOURCE_DIR}/writer-lib/src/thread_context.c)
+labelscope_add_stepper(with_context with_context.c
+  ${PROJECT_SOURCE_DIR}/writer-lib/src/thread_context.c)
 
 # The bundled writer is built from its sources, in the same four ways, and into a static program.
 file(GLOB bundled_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/writer-lib/src/*.c)
@@ -61,12 +66,14 @@ foreach(level O0 O2)
     DEPENDS ${bundled_sources} VERBATIM)
   set(user ${stepper_folder}/bundled-library-${level})
   add_custom_command(OUTPUT ${user}
-    COMMAND ${gcc} ${stepper_flags} -${level} ${stepper_source}/bundled.c ${library} -Wl,-rpath,${stepper_folder}
+    COMMAND ${gcc} ${stepper_flags} -${level} ${stepper_source}/bundled.c ${library}
+    -Wl,-rpath,${stepper_folder}
       -o ${user}
     DEPENDS ${stepper_source}/bundled.c ${library} VERBATIM)
   set(program ${stepper_folder}/bundled-executable-${level})
   add_custom_command(OUTPUT ${program}
-    COMMAND ${gcc} ${bundled_flags} -${level} -fPIE -pie -rdynamic ${stepper_source}/bundled.c ${bundled_sources}
+    COMMAND ${gcc} ${bundled_flags} -${level} -fPIE -pie -rdynamic ${stepper_source}/bundled.c
+    ${bundled_sources}
       -o ${program}
     DEPENDS ${stepper_source}/bundled.c ${bundled_sources} VERBATIM)
   list(APPEND stepper_outputs ${user} ${program})
@@ -92,8 +99,10 @@ foreach(kind stripped nameless)
     set(kind_flags -fno-asynchronous-unwind-tables -fno-unwind-tables)
   endif()
   add_custom_command(OUTPUT ${program}
-    COMMAND ${gcc} ${stepper_flags} -O1 ${kind_flags} -s -fPIE -pie -Wl,--export-dynamic-symbol=custom_labels_abi_version
-      -Wl,--export-dynamic-symbol=custom_labels_current_set ${stepper_source}/conduct.c -o ${program}
+    COMMAND ${gcc} ${stepper_flags} -O1 ${kind_flags}
+    -s -fPIE -pie -Wl,--export-dynamic-symbol=custom_labels_abi_version
+      -Wl,--export-dynamic-symbol=custom_labels_current_set ${stepper_source}/conduct.c
+      -o ${program}
     DEPENDS ${stepper_source}/conduct.c ${stepper_headers} VERBATIM)
   list(APPEND stepper_outputs ${program})
 endforeach()
@@ -119,7 +128,8 @@ list(APPEND stepper_outputs ${program})
 if(musl_gcc)
   set(program ${stepper_folder}/conduct-musl)
   add_custom_command(OUTPUT ${program}
-    COMMAND ${musl_gcc} ${stepper_flags} -O1 -fPIE -pie -rdynamic ${stepper_source}/conduct.c -o ${program}
+    COMMAND ${musl_gcc} ${stepper_flags} -O1 -fPIE -pie -rdynamic ${stepper_source}/conduct.c
+    -o ${program}
     DEPENDS ${stepper_source}/conduct.c ${stepper_headers} VERBATIM)
   list(APPEND stepper_outputs ${program})
 endif()

@@ -4,7 +4,8 @@ set(live_source ${violators_source}/live)
 set(live_flags -O1 -g0 -fno-lto -DREST_MS=${rest_ms} -I${PROJECT_SOURCE_DIR}/writer-lib/include)
 # Code and constants are on pages of their own, so that a constant can be made writable
 # (version_changes.c).
-set(live_program ${live_flags} -fPIE -pie -Wl,-z,separate-code -Wl,--export-dynamic-symbol=custom_labels_abi_version
+set(live_program ${live_flags} -fPIE -pie -Wl,-z,separate-code
+  -Wl,--export-dynamic-symbol=custom_labels_abi_version
     -Wl,--export-dynamic-symbol=custom_labels_current_set)
 
 foreach(writer
@@ -34,13 +35,15 @@ set(live_otel program ${gcc} ${live_flags} -I${CMAKE_CURRENT_SOURCE_DIR}/sources
   -Wl,--export-dynamic-symbol=otel_thread_ctx_v1 ${live_source}/otel.c)
 violator(live/good-otel ${live_otel})
 foreach(flaw 210-UNMAPPED 211-ODD 212-MARK 213-NO_SPAN 214-FLAGS 215-PAST_END 216-SHORT 217-LATIN1 218-LARGE
-             220-UNNAMED 221-NO_CONTEXT 231-HEADER 232-VERSION 233-PAYLOAD 234-TIME 235-SCHEMA 236-TEXTS)
+             220-UNNAMED 221-NO_CONTEXT 231-HEADER 232-VERSION 233-PAYLOAD 234-TIME 235-SCHEMA
+             236-TEXTS)
   string(SUBSTRING ${flaw} 4 -1 name)
   violator(live/LS${flaw} ${live_otel} -D${name})
 endforeach()
 
 # The library is correct as a file. It is loaded later, or there from the start.
-set(live_library ${live_flags} -fPIC -shared -ftls-model=global-dynamic ${dialect_gnu2} ${live_source}/library.c)
+set(live_library ${live_flags} -fPIC -shared -ftls-model=global-dynamic ${dialect_gnu2}
+  ${live_source}/library.c)
 set(live_compilers ${gcc})
 if(musl_gcc)
   list(APPEND live_compilers ${musl_gcc})
