@@ -16,9 +16,9 @@ explained() {
   run dump --json --explain -p "$target"
   expect_status "$exit_ok" "$*"
   told=$(jq -r '[.explanation.findings[].code] | join(" ")' "$work/stdout")
-  [[ $told == "$plan" ]] || fail "$*: told of the process: $told; expected: $plan"
+  [[ $told == "$plan" ]] || fail "$*: found in the process: $told; expected: $plan"
   told=$(jq -r '[.threads[].explanation.findings[].code] | join(" ")' "$work/stdout")
-  [[ $told == "$thread" ]] || fail "$*: told of the thread: $told; expected: $thread"
+  [[ $told == "$thread" ]] || fail "$*: found in the thread: $told; expected: $thread"
   jq -e --argjson labels "$labels" '[.threads[0].labels[] | {key, value}] == $labels' \
     "$work/stdout" >/dev/null ||
     fail "$*: labels: $(jq -c '.threads[0].labels' "$work/stdout")"

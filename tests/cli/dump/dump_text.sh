@@ -17,7 +17,7 @@ for tid in $(true_tids); do
   grep -Eq 'second of two|deleted' "$work/line" && fail "a label that is none: $(<"$work/line")"
   index=$((index + 1))
 done
-((index == 6)) || fail "the target has told of $index threads"
+((index == 6)) || fail "the target has printed $index threads"
 expect_shown "^Thread +$target .*\(no labels"
 # The labels of all threads but the first one hold NUL, 0xff and an escape sequence.
 grep -q $'\x1b' "$work/stdout" && fail "an escape sequence got through"

@@ -22,5 +22,5 @@ expect_status "$exit_ok" "recording"
 expect_labelled cut.jsonl
 expect_ledger cut.jsonl
 problem_in cut.jsonl "$work/cut" | grep -q 'became shorter' ||
-  fail "the reason is not told: $(problem_in cut.jsonl "$work/cut")"
+  fail "the reason is not given: $(problem_in cut.jsonl "$work/cut")"
 exit 0

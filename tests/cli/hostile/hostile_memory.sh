@@ -27,5 +27,5 @@ expect_labelled out.jsonl
 expect_ledger out.jsonl
 named_in out.jsonl | grep -qx hot || fail "hot() has no name"
 problem_in out.jsonl "$HOSTILE/rows" | tee "$work/problem"
-grep -Eq 'left out' "$work/problem" || fail "the reason is not told"
+grep -Eq 'left out' "$work/problem" || fail "the reason is not given"
 exit 0

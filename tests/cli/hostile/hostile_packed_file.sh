@@ -10,5 +10,5 @@ objcopy --strip-all --remove-section=.note.gnu.build-id --add-gnu-debuglink="$wo
   fail "objcopy"
 record_hostile "$work/packed"
 problem_in hostile.jsonl "$work/packed" | grep -q 'it is not an ELF file' ||
-  fail "the reason is not told"
+  fail "the reason is not given"
 exit 0

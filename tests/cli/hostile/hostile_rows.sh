@@ -7,5 +7,5 @@ need_command jq
 record_hostile "$HOSTILE/rows"
 named_in hostile.jsonl | grep -qx hot || fail "hot() has no name"
 problem_in hostile.jsonl "$HOSTILE/rows" | grep -q 'rows of line tables' ||
-  fail "the reason is not told"
+  fail "the reason is not given"
 exit 0

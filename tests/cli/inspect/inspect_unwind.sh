@@ -88,13 +88,14 @@ run inspect --unwind --json odd.so
 expect_status "$exit_error" "odd code, as JSON"
 found=$(jq -r '.files[0].gaps[] | select(.kind == "gap") | "\(.function) \(.start)"' "$work/stdout")
 read -r start end < <(range_of odd.so bare)
-[[ $found == "bare $(printf '0x%x' $((start + 4)))" ]] || fail "not the range of the function that nm tells: $found"
+[[ $found == "bare $(printf '0x%x' $((start + 4)))" ]] ||
+  fail "not the range of the function in the output of nm: $found"
 [[ $(jq '.files[0].rows' "$work/stdout") -gt 3 && $(jq '.files[0].table_bytes' "$work/stdout") -gt 12 ]] || fail "no table"
 
 run inspect --unwind --json framed.so
 expect_status "$exit_ok" "frame pointers lead on"
 [[ $(jq -r '.files[0].gaps[] | "\(.kind) \(.function)"' "$work/stdout") == "frame-pointer framed" ]] ||
-  fail "frame pointers are not told"
+  fail "frame pointers are not reported"
 
 # Linkers may put code into one segment with data, which is no gap.
 cat >data.S <<'EOS'

@@ -25,7 +25,7 @@ all=$(samples a.jsonl)
 # This is the output without any option, and with a label.
 run report a.jsonl
 expect_status "$exit_ok" "no option"
-[[ -s $work/stdout ]] || fail "nothing is told"
+[[ -s $work/stdout ]] || fail "nothing is printed"
 key=comm
 value=bash
 run report a.jsonl --where "$key=$value" -o one.jsonl --summary "$key"

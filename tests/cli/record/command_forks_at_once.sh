@@ -10,7 +10,7 @@ for _ in 1 2 3; do
   late=$(sed -n 's/.*the program was starting or loading a library: \([0-9,]*\).*/\1/p' "$work/stderr" | tr -d ,)
   taken=$(sed -n 's/^\([0-9,]*\) samples by .*/\1/p' "$work/stderr" | tr -d ,)
   ((${late:-0} * 2 < taken)) && continue
-  echo "of $taken samples $late are of a process that nobody planned"
+  echo "of $taken samples $late are of a process that was not planned"
   bad=$((bad + 1))
 done
-((bad <= 1)) || fail "$bad of 3 recordings are half of a process that nobody planned"
+((bad <= 1)) || fail "$bad of 3 recordings are half of a process that was not planned"

@@ -33,5 +33,5 @@ jq -se 'map(select(.type == "ledger"))[0].outcomes | .unlabelled == 0 and .label
   out.jsonl >/dev/null ||
   fail "a sample of a 32-bit program counts as read"
 grep -q 'had set any' "$work/stderr" &&
-  fail "it says that no thread had set any labels, which nobody knows"
+  fail "it says that no thread had set any labels, which is not known"
 exit 0

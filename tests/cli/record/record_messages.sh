@@ -67,7 +67,7 @@ if ((EUID == 0)) && command -v setpriv >/dev/null; then
   status=$?
   expect_status "$exit_permission" "root without capabilities"
   expect_said 'cap-add BPF'
-  ! grep -q sudo "$work/stderr" || fail "root is told to use sudo"
+  ! grep -q sudo "$work/stderr" || fail "the message advises root to use sudo"
 fi
 
 # Only terminals that have colours get them.

@@ -94,7 +94,7 @@ for command in "record --backend ptrace --mode wall -d 0.5 -o killed.jsonl --ove
     without_workers $command -p "$target"
     expect_status "$exit_ok" "$command, without workers"
     grep -q 'no stack leads through /.*: ' "$work/stderr" && break
-    ((attempt < 10)) || fail "$command: a worker that was killed is not told of"
+    ((attempt < 10)) || fail "$command: a killed worker is not reported"
   done
 done
 exit 0

@@ -63,7 +63,7 @@ record_variant() {
     -o "$work/$name.$backend.jsonl" --overwrite
   expect_status "$exit_ok" "record of $name by $backend"
   exec 8>&-
-  wait_until "$name has told what it did" grep -q '^{' "$work/truth"
+  wait_until "$name has printed what it did" grep -q '^{' "$work/truth"
   printf '%s by %s: ' "$name" "$backend"
   check_recording "$work/$name.$backend.jsonl" "$work/truth" "$name by $backend"
 }

@@ -76,13 +76,13 @@ start record --backend "$backend" -F 199 -p "$target" --call-graph none -o "$wor
 wait_until "labelscope records" has_begun_or_ended
 wait_until "the target computes" has_run_or_ended $(($(cpu_ticks "$target") + 50))
 echo tell >&8
-wait_until "the process has told" grep -qsx told "$work/truth"
+wait_until "the process has published its context" grep -qsx told "$work/truth"
 let_look 6000  # labelscope looks for a process context every five seconds
 wait_until "there are samples after that" has_run_or_ended $(($(cpu_ticks "$target") + 50))
 kill -INT "$recorder"
 finish
 jq -se '(.[0].outcomes) as $outcomes | [.[] | select(.type == "sample") | $outcomes[.outcome]] | index("no-keys") and index("labelled")' \
-  "$work/late.jsonl" >/dev/null || fail "labels come when the process tells where"
+  "$work/late.jsonl" >/dev/null || fail "labels do not come after the context"
 
 run dump -p "$target" --explain
 expect_shown 'the frame.s map has nothing for the writer.s key'

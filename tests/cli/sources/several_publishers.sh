@@ -39,7 +39,7 @@ check_recording() {
     | map(select(.key == "tenant")) | .[] | "\($names[.publisher]) \(.value)"' r.jsonl | sort)
   [[ $recorded == "$values" ]] || fail "r.jsonl has: $recorded; the target set: $values"
   (($(jq -s '[.[] | select(.type == "labels") | .labels[] | select(.key == "tenant") | .publisher] | unique | length' \
-    r.jsonl) == 3)) || fail "r.jsonl does not tell the copies apart"
+    r.jsonl) == 3)) || fail "r.jsonl does not distinguish the copies"
 
   grep -Eq "^tenant=$pair;" r.folded ||
     fail "r.folded does not name the sources: $(head -1 r.folded)"

@@ -44,7 +44,7 @@ for key in tenant http.route; do
   pprof -top -tagroot="$key" demo.pb.gz >"$work/top" ||
     fail "go tool pprof -top -tagroot=$key failed"
   values=$(jq -r --arg key "$key" '.labels[$key] | keys[]' "$work/truth")
-  [[ -n $values ]] || fail "the service told nothing about $key"
+  [[ -n $values ]] || fail "the service printed nothing about $key"
   for value in $values; do
     expect_near "the summary" "$key" "$value" "$(in_summary "$key" "$value")"
     expect_near "-tagroot" "$key" "$value" "$(in_top "$value")"

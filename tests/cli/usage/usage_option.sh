@@ -4,7 +4,7 @@ run record --no-such-option -p 1
 expect_status "$exit_usage" "unknown option"
 expect_said 'no-such-option'
 expect_no_stdout
-! grep -q 'did you mean' "$work/stderr" || fail "an option is proposed that nobody means"
+! grep -q 'did you mean' "$work/stderr" || fail "a meaningless option is proposed"
 for wrong in --sumary --sumary=tenant; do
   run record "$wrong" tenant -p 1
   expect_status "$exit_usage" "$wrong"
