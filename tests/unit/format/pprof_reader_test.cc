@@ -1,4 +1,5 @@
-// pprof files read back: ours mean the same again, others are understood, damage costs itself.
+// pprof files read back: ours mean the same again, those of others are understood, and damage loses
+// only what is damaged.
 #include "cli/format/pprof/pprof_reader.h"
 
 #include <map>
@@ -41,7 +42,7 @@ ReadRecording good(const std::string& bytes) {
   return *std::move(recording);
 }
 
-// Samples and time of everything that tells one sample from another, in the words of pprof.
+// Samples and time by everything that distinguishes samples, in the terms of pprof.
 using Totals = std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>;
 Totals totals_of(const Profile& profile) {
   const RowLabels labels(profile);
@@ -72,7 +73,7 @@ Totals totals_of(const Profile& profile) {
 
 Profile of_everything() {
   SmallProfile made;
-  // What linkers mostly do, and what a reader of pprof has to suppose.
+  // Most linkers do this, and a reader of pprof has to assume it.
   made.profile.modules[made.main_module].load_bias = 0x400000;
   const Index other = made.thread(100, 102, "other");
   const Index kernel =
@@ -93,7 +94,7 @@ Profile of_everything() {
   return profile;
 }
 
-// A file of another tool, put together by hand.
+// A file of another tool, assembled by hand.
 struct ForeignFile {
   std::string bytes;
   pbf_builder<ProfileField> top{bytes};
@@ -126,7 +127,7 @@ struct ForeignFile {
     location.add_message(LocationField::kLine, line);
     top.add_message(ProfileField::kLocation, place);
   }
-  // Not packed, as old writers do it.
+  // The numbers are not packed, as old writers leave them.
   void sample(const std::vector<std::uint64_t>& locations, const std::vector<std::int64_t>& values,
               const std::string& labels = {}) {
     std::string message;
@@ -167,7 +168,7 @@ ForeignFile heap() {
   file.function(900, "main.grow");
   file.sample({900, 7}, {10, 5120, 2, 1024}, file.label("bytes", 512, "bytes"));
   file.sample({7}, {1, 64, 1, 64}, file.label("tenant", "acme"));
-  file.sample({7}, {1, 64, 0, 0});  // freed since
+  file.sample({7}, {1, 64, 0, 0});  // has been freed since
   return file;
 }
 
@@ -259,7 +260,7 @@ TEST_CASE("pprof_reader: of a heap profile the last value counts, in its unit, a
   CHECK_FALSE(labels.thread(profile.rows[0]));
   const Stack& stack = profile.stacks[profile.rows[0].stack];
   CHECK(profile.locations[stack.frames[0]].lines[0].function == "main.grow");
-  // And again in a file of ours.
+  // The same holds for a file of ours.
   CHECK(good(rendered(profile)).profile.values.front() == parse_value_type("inuse_space/bytes"));
   CHECK(good(rendered(profile)).profile.counted == "inuse_objects");
 }
@@ -379,7 +380,7 @@ TEST_CASE("pprof_reader: a file cut anywhere is read up to there, or is none") {
   for (std::size_t size = 0; size < plain.size(); ++size) {
     const auto back = read(plain.substr(0, size));
     if (!back) continue;
-    // Between two fields nothing shows that more should come.
+    // A cut between two fields is not visible in the file.
     most = std::max(most, back->profile.rows.size());
     for (const Format& format : kFormats) {
       std::ostringstream out;
@@ -412,7 +413,7 @@ TEST_CASE("recording_reader: a compressed recording is read, and what is missing
   const std::string whole = packed(plain.str());
   CHECK(good(whole).lost.empty());
   CHECK(totals_of(good(whole).profile) == totals_of(of_everything()));
-  // Two gzip members are one file.
+  // Two gzip members are one file, too.
   const std::string parts = packed(half) + packed(plain.str().substr(half.size()));
   CHECK(good(parts).lost.empty());
   const ReadRecording cut = good(whole.substr(0, whole.size() - 20));
