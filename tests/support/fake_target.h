@@ -30,7 +30,7 @@ class FakeTarget : public Target {
 
   Result<std::vector<Mapping>> mappings() const override { return mappings_; }
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
-  // The same for all files, until they are written.
+  // All files have the same times, until they are written.
   Result<FileTimes> file_times(const Mapping&) const override { return FileTimes{0, written_, 0}; }
   void note_written() { ++written_; }
   const MemorySource& memory() const override { return memory_; }

@@ -99,7 +99,7 @@ for extension in csv svg html folded; do
   expect_status "$exit_error" "no recording"
   expect_said "\\.$extension\\), which labelscope writes and does not read"
 done
-# Files of other tools: what they are, and what to do.
+# The message about a file of another tool names the tool, and the fix.
 for begin in 'PERFILE2 and more' 'heap profile: 1: 2 [3: 4] @ heap/1024' 'goroutine profile: total 6' 'goroutine 1 [running]:' \
   'shop  4242  7012.345678:   10101010 cpu-clock: '; do
   echo "$begin" >foreign

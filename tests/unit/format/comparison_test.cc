@@ -108,7 +108,7 @@ TEST_CASE("comparison: of what is not sampled no difference is called chance") {
   REQUIRE(render_comparison_json(made, kNames, json));
   CHECK(json.str().find("noise") == std::string::npos);
   CHECK(json.str().find("standard_errors") == std::string::npos);
-  // And one is not compared with the other.
+  // Profiles with different counts are not compared.
   b.counted = "alloc_objects";
   CHECK_FALSE(Comparison::make(a, b, {}));
 }

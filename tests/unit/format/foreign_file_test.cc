@@ -1,4 +1,5 @@
-// Files of other tools: each is called what it is, with the program that makes a pprof file of it.
+// Tests files of other tools: the message names each format, and the program that makes a pprof
+// file of it.
 #include "cli/format/common/foreign_file.h"
 
 #include <sstream>

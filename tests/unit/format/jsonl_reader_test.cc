@@ -172,7 +172,7 @@ TEST_CASE(
   CHECK(back.profile.stacks[0].frames.empty());
   const Ledger before = recorded_profile().ledger;
   const Ledger& after = back.profile.ledger;
-  // The program's set was no fault of the program.
+  // The reader's loss is not counted as a fault of the program.
   CHECK(after.outcomes[LS_UNREADABLE_MALFORMED] == before.outcomes[LS_UNREADABLE_MALFORMED]);
   CHECK(after.outcomes[LS_UNREADABLE_LOST] > 0);
   CHECK(after.outcomes[LS_LABELLED] + after.outcomes[LS_UNREADABLE_LOST] ==

@@ -1,5 +1,5 @@
-// Small files that stand for gigabytes are refused while they are read, in whatever part of them the
-// gigabytes are; and files that are large themselves are not.
+// Tests that small files that stand for gigabytes are refused while they are read, in whatever part
+// of them the gigabytes are, and that files that are large themselves are not.
 #include "cli/format/common/read_budget.h"
 
 #include <protozero/pbf_builder.hpp>
@@ -44,7 +44,8 @@ std::string inside(ProfileField field, const std::string& message) {
   return outer;
 }
 
-// The beginning of a file whose samples have one number each, and a function 1 with a long name.
+// Returns the beginning of a file whose samples have one number each, with a function 1 that has a
+// long name.
 std::string head(const std::string& name = "work") {
   std::string texts;
   for (const std::string& text :
@@ -67,7 +68,7 @@ std::string repeated(const std::string& text, std::size_t times) {
   return all;
 }
 
-// `count` samples, each with the same locations and labels of its own.
+// Returns `count` samples, each with the same locations, and labels of its own.
 std::string samples(std::size_t count, const std::string& locations, std::size_t labels) {
   std::string all;
   for (std::size_t i = 0; i < count; ++i) {

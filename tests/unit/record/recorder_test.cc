@@ -103,7 +103,8 @@ TEST_CASE("recorder: what is mapped is planned at once and three times more, as 
   CHECK_FALSE(process.plan_due(TrackedProcess::Clock::now() + std::chrono::hours(1)));
 }
 
-// Has a parent fork children that are sampled once and end, all in its first drain.
+// A sampler in which a parent forks children. They are sampled once and end, all in its first
+// drain.
 class SamplerOfShortLives final : public Sampler {
  public:
   explicit SamplerOfShortLives(int children) : children_(children) {}
@@ -124,7 +125,7 @@ class SamplerOfShortLives final : public Sampler {
   Counters counters() const override { return {}; }
   std::string_view event_name() const override { return "none"; }
 
-  // Numbers that no process has.
+  // These are numbers that no process has.
   static Pid child_of(int index) { return Pid{(1 << 22) + index}; }
   void sample_again(Pid pid) { late_ = pid; }
 
@@ -156,7 +157,7 @@ TEST_CASE("recorder: processes that have ended are let go of, and their numbers 
            std::chrono::steady_clock::now() - begin < std::chrono::seconds(30)) {
       REQUIRE(recorder.step(std::chrono::milliseconds(0)));
     }
-    // The parent runs. One of those that ended stays as an example.
+    // The parent still runs. One of the processes that ended stays as an example.
     CHECK(recorder.processes().size() == 2);
     CHECK(recorder.process_count() == kChildren + 1);
   };

@@ -1,5 +1,5 @@
-// What planners know of files, shared by processes: each is a made-up one, and the same number of a
-// file in two of them is the same file.
+// Tests what planners know of files, which processes share. The files are made up; one with the
+// same number in two processes is the same file.
 #include "labelscope/plan.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
@@ -34,7 +34,7 @@ TEST_CASE("file_verdicts: what is known to be no publisher is not opened for ano
   REQUIRE(plan);
   CHECK(plan->modules == 1);
   CHECK(target.opened(kMusl) == 1);
-  // By itself, it would be.
+  // A planner that shares nothing opens the file again.
   Planner stranger;
   REQUIRE(stranger.plan(target));
   CHECK(target.opened(kMusl) == 2);
@@ -48,7 +48,7 @@ TEST_CASE("file_verdicts: a file that was written since is looked at again") {
   Planner second = first.for_another_process();
   REQUIRE(second.plan(target));
   CHECK(target.opened(kMusl) == 2);
-  // What it has seen is what the next one knows.
+  // A later planner knows what this one has seen.
   Planner third = first.for_another_process();
   REQUIRE(third.plan(target));
   CHECK(target.opened(kMusl) == 2);
@@ -65,7 +65,7 @@ TEST_CASE("file_verdicts: nothing is kept of a file that no process has mapped")
 }
 
 TEST_CASE("file_verdicts: where symbols are looked for depends on a file's role and name") {
-  // The same file, as FakeTarget numbers them, in another role.
+  // FakeTarget gives this file the same number, in another role.
   const auto load_program = [](FakeTarget& target, bool main) {
     target.load("/bin/shop", read_file(fixture_path("exe_symtab_only")), 0x560000000000, main);
   };
