@@ -1,5 +1,5 @@
 // Tables for people, in which label bytes are escaped for the terminal before anything else is done
-// with them; and the same for programs, with all values and all bytes.
+// with them; and the same as JSON for programs, with all values and all bytes.
 #include "cli/answer/summary.h"
 
 #include <algorithm>
@@ -29,14 +29,14 @@
 namespace labelscope::cli {
 namespace {
 
-// A line of JSON has so many functions of each value.
+// A line of JSON shows this many functions of each value.
 constexpr std::size_t kFunctionsInJson = 10;
 
-// Of all samples with one value.
+// What all samples with one value add up to.
 struct Amount {
   std::uint64_t count = 0;
   std::uint64_t weight_ns = 0;
-  std::map<Index, std::uint64_t> by_account;              // of the weight
+  std::map<Index, std::uint64_t> by_account;              // the weight by thread account
   std::array<std::uint64_t, kMostValueTypes> by_value{};  // likewise: of Profile::values
   struct Part {
     std::uint64_t count = 0;
@@ -53,7 +53,7 @@ struct Amount {
     part.count += row.count;
     part.weight_ns += row.weight_ns;
   }
-  // Not by function: nobody asks that of several values together.
+  // Leaves functions out: they are only shown for single values.
   void add(const Amount& other) {
     count += other.count;
     weight_ns += other.weight_ns;
@@ -62,21 +62,21 @@ struct Amount {
   }
 };
 
-// What becomes of a key: every value with its samples, and the samples that have none.
+// A key of the summary: each value with its samples, and the samples that have no value.
 struct Grouped {
   std::vector<std::pair<std::string, Amount>> values;  // the one with most time first
   Amount without;
   Amount unreadable;
 };
 
-// The order of values, and of keys.
+// Sorts values and keys: the one with more time first.
 constexpr auto kMoreTime = [](const auto& a, const auto& b) {
   return a.second.weight_ns > b.second.weight_ns;
 };
 
 using TopFunctions = std::vector<std::pair<FrameTree::Name, Amount::Part>>;
 
-// Those with most time first.
+// Returns the functions with most time, the largest first.
 TopFunctions top_functions(const Amount& amount, std::size_t most) {
   TopFunctions top(amount.by_function.begin(), amount.by_function.end());
   std::stable_sort(top.begin(), top.end(), kMoreTime);
@@ -106,7 +106,7 @@ Grouped group_by_value(const RowLabels& labels, LeafFunctions& functions,
 struct TableRow {
   std::string value;  // escaped
   Amount amount;
-  bool ours = false;  // says something about the samples, is not a value
+  bool ours = false;  // a remark of ours and not a value
 };
 
 std::vector<TableRow> table_rows(Grouped grouped, std::size_t max_values) {
@@ -126,7 +126,7 @@ std::vector<TableRow> table_rows(Grouped grouped, std::size_t max_values) {
   return table;
 }
 
-// "±1.1", in points of a per cent.
+// Writes "±1.1", in percentage points.
 std::string error_text(double error, bool unicode) {
   return (unicode ? "±" : "+-") + decimal(100 * error, 1);
 }
@@ -182,7 +182,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
     largest = std::max(largest, row.amount.weight_ns);
     times.push_back(row.amount.weight_ns);
   }
-  // A quarter of the line for the bar, if the values leave it; numbers never yield.
+  // The bar gets a quarter of the line if the values leave it; numbers are never cut.
   const std::size_t free = style.width > numbers_width ? style.width - numbers_width : 0;
   const std::size_t value_width = style.width == 0
                                       ? std::min(widest, kWidestText)
@@ -237,9 +237,9 @@ Json functions_json(const Amount& amount, const LeafFunctions& functions) {
   });
 }
 
-// Of all samples.
+// Shows the functions of all samples.
 void render_functions(const Profile& profile, SummaryStyle style, std::ostream& out) {
-  constexpr std::size_t kAlone = 3;  // as many as below three values
+  constexpr std::size_t kAlone = 3;  // as many lines as three values would have below them
   const RowLabels labels(profile);
   LeafFunctions functions(profile);
   ShareError errors;
@@ -253,7 +253,7 @@ void render_functions(const Profile& profile, SummaryStyle style, std::ostream& 
   render_table("function", {{title, std::move(all), true}}, functions, errors, profile, style, out);
 }
 
-// Which service a process is, where it has published that.
+// Shows which service each process is, if the process has published that.
 void render_services(const Profile& profile, std::ostream& out) {
   bool any = false;
   for (const Process& process : profile.processes) {
@@ -288,7 +288,7 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
     if (i > 0) out << '\n';
     Grouped grouped = group_by_value(labels, functions, rows, keys[i]);
     SummaryStyle its = style;
-    if (keys[i] == kFunctionKey) its.functions = 0;  // each has one, itself
+    if (keys[i] == kFunctionKey) its.functions = 0;  // a function has one function below it: itself
     render_table(escape_terminal(keys[i]), table_rows(std::move(grouped), style.max_values),
                  functions, errors, profile, its, out);
   }

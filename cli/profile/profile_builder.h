@@ -1,8 +1,8 @@
-// From samples to a Profile: stacks, label sets and threads are interned as they arrive, so that
-// memory grows with what is different, not with time (unless samples are kept with their time: all
+// Makes a Profile of samples. Stacks, label sets and threads are interned as they arrive, so that
+// memory grows with their variety, not with time (unless samples are kept with their time: all
 // for a lossless recording, a bounded number for the page).
 //
-// Equal bytes are looked up as they came; only what was never seen is decoded. Not thread-safe.
+// Raw bytes are looked up first; only those that are new are decoded. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@
 
 namespace labelscope::cli {
 
-// Looks up bytes that were seen before. Forgets everything when it has grown past a bound: it is a
-// cache.
+// Looks up bytes that were seen before. It is a cache: when it has grown past a bound, it forgets
+// everything.
 class ByteCache {
  public:
   const Index* find(std::string_view bytes) const;
@@ -42,20 +42,20 @@ class ByteCache {
   std::unordered_map<std::string_view, Index, Hash> index_;
 };
 
-// What the builder needs to know of the process that a sample is from; owned by the recorder, one
-// for each process. The caches are the builder's.
+// What the builder needs to know about the process of a sample. The recorder owns one for each
+// process; the caches belong to the builder.
 struct ProcessContext {
   // The module at a user address, or kNoIndex.
   virtual Index module_at(Address address) = 0;
   virtual Index kernel_module() = 0;
-  // Changes when addresses may mean something else (AddressSpace::epoch).
+  // Changes when addresses may belong to something else (AddressSpace::epoch).
   virtual std::uint64_t address_epoch() const = 0;
   // Changes when label bytes may mean something else: publisher indices, or numbers of keys.
-  // publisher() translates the former to Process::publishers.
+  // publisher() translates publisher indices to Process::publishers.
   virtual std::uint64_t publisher_epoch() const = 0;
   virtual std::uint8_t publisher(std::uint8_t index) const = 0;
   virtual ~ProcessContext() = default;
-  // The labels of label bytes (label_codec.h) of this process. May change publisher_epoch().
+  // Decodes label bytes (label_codec.h) of this process. May change publisher_epoch().
   virtual Observation decode(std::span<const std::byte> bytes) { return decode_label_bytes(bytes); }
 
   struct Caches {
@@ -63,7 +63,7 @@ struct ProcessContext {
     std::uint64_t publisher_epoch = 0;
     ByteCache user_stacks;
     ByteCache labels;
-    std::unordered_map<std::uint64_t, Index> locations;  // by address and mark
+    std::unordered_map<std::uint64_t, Index> locations;  // by address and LS_FRAME_BY_FP
     std::unordered_map<std::int32_t, Index> threads;
   } caches;
 };
@@ -88,18 +88,19 @@ class ProfileBuilder {
 
   std::uint64_t samples() const { return samples_; }
   std::uint64_t labelled() const { return labelled_; }
-  // What became of the labels of all samples by the rules.
+  // How the label rules have changed the labels of all samples.
   const LabelChanges& label_changes() const { return label_changes_; }
-  const MetKeys& met_keys() const { return met_keys_; }  // of the rules for labels
-  // How many samples with label bytes gave no label, by why: the sampler took them for labelled.
+  const MetKeys& met_keys() const { return met_keys_; }  // keys that the label rules have met
+  // The number of samples with label bytes that gave no label, by reason: the sampler counted them
+  // as labelled.
   using Outcomes = std::array<std::uint64_t, LS_OUTCOME_COUNT>;
   const Outcomes& undecoded() const { return undecoded_; }
   // Settles the accounts and moves out threads, locations, stacks, label sets and rows, and the
-  // ledger of time; the rest of the Profile is the caller's.
+  // ledger of time. The caller fills in the rest of the Profile.
   Profile take(std::uint64_t lost_ns, std::uint64_t whole_ns);
 
  private:
-  struct Decoded {  // a label encoding
+  struct Decoded {  // the result of decoding label bytes
     Index label_set;
     std::uint32_t flags;
     LabelChanges changes;
@@ -127,7 +128,7 @@ class ProfileBuilder {
   Profile profile_;
   TimeAccounts accounts_;
   std::vector<Decoded> decoded_;
-  // Of profile_'s tables of the same names.
+  // These index profile_'s tables of the same names.
   IndexTable stacks_;
   IndexTable label_sets_;
   IndexTable locations_;

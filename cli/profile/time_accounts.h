@@ -28,18 +28,19 @@ namespace labelscope::cli {
 
 class TimeAccounts {
  public:
-  // `profile`: its rows get their time, and its threads their account. It must outlive this object.
+  // Sets the time of the rows of `profile`, and the account of its threads. The profile must
+  // outlive this object.
   TimeAccounts(Profile& profile, std::uint64_t period_ns);
 
   // A sample without a weight of its own, already counted in a row of the profile. `thread_ns`:
   // Sample::thread_ns.
   void add_sample(Pid pid, Tid tid, std::uint64_t thread_ns, Index row);
   void end_thread(Pid pid, Tid tid, std::uint64_t thread_ns);
-  // `process_ns`: CPU time of the whole process, where it is known. What exceeds the sum of its
+  // `process_ns` is the CPU time of the whole process, if it is known. What exceeds the sum of its
   // threads was never sampled, or lost. Call it when all its threads have ended.
   void end_process(Pid pid, std::uint64_t process_ns);
-  // Shares out what is left. Call it once. `lost_ns`: time of threads whose records were lost.
-  // `whole_ns`: time of all processes, also of those that we never saw; 0: not known.
+  // Shares out what is left. Call it once. `lost_ns` is the time of threads whose records were
+  // lost. `whole_ns` is the time of all processes, also of those that we never saw; 0: not known.
   TimeLedger settle(std::uint64_t lost_ns, std::uint64_t whole_ns = 0);
 
  private:
@@ -65,15 +66,15 @@ class TimeAccounts {
   void share(std::uint64_t time_ns, const std::vector<Index>& rows);
   void share(const Pool& pool);
   void close(OpenThread& thread, std::uint64_t thread_ns);
-  // Shares out the account if it is as long as a stretch. False: it is too short.
+  // Shares out the account if it is as long as a stretch; otherwise returns false.
   bool settle(const Pool& pool);
 
   Profile& profile_;
   std::uint64_t period_ns_;
   std::uint64_t stretch_ns_;
-  std::unordered_map<std::int32_t, OpenThread> threads_;  // by number
+  std::unordered_map<std::int32_t, OpenThread> threads_;  // by thread ID
   std::unordered_map<std::int32_t, Process> processes_;
-  std::uint64_t untold_ns_ = 0;  // what processes ran beyond the sum of their threads
+  std::uint64_t untold_ns_ = 0;  // time of processes beyond the sum of their threads
   TimeLedger ledger_;
 };
 

@@ -7,7 +7,7 @@
 namespace labelscope::cli {
 
 void add_keys(const Profile& profile, std::set<std::string>& keys) {
-  // What every sample has, whatever the target says (docs/schema/recording-format.md).
+  // Every sample has these, whatever the target publishes (docs/schema/recording-format.md).
   for (std::string& key : own_keys(&profile)) keys.insert(std::move(key));
   for (const LabelSet& labels : profile.label_sets) {
     for (const Label& label : labels) keys.insert(label.key);

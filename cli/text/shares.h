@@ -9,34 +9,35 @@
 
 namespace labelscope::cli {
 
-// A part of a whole in tenths of a per cent, by one rule wherever it is printed: rounded to the
-// nearest, but for 1000 and 0, which mean all of it and nothing. 0 if there is no whole. Equal
-// parts have equal shares; so what is printed need not add up to 100.0%, as the counts do.
+// A part of a whole in tenths of a per cent, by one rule for all outputs: rounded to the nearest,
+// except that 1000 and 0 mean all of it and nothing. 0 if there is no whole. Equal parts have equal
+// shares, so printed shares need not add up to 100.0%, as the counts do.
 std::uint64_t share_of_1000(std::uint64_t part, std::uint64_t whole);
 
-// Those of all counts in their sum.
+// The shares of all counts in their sum.
 std::vector<std::uint64_t> shares_of_1000(const std::vector<std::uint64_t>& counts);
 
-// 987 -> "98.7%"
+// Makes "98.7%" of 987.
 std::string percent_text(std::uint64_t of_1000);
 
-// 987 of 1000 -> "98.7%"; "0%" and "100%", for sentences.
+// Makes "98.7%" of 987 and 1000; "0%" and "100%" have no decimals, for sentences.
 std::string percent(std::uint64_t part, std::uint64_t whole);
 
-// "950 ns", "12.3 us", "4.56 ms", "78.9 s": three digits, seconds as they are above that.
+// Returns "950 ns", "12.3 us", "4.56 ms", "78.9 s": three digits, and longer times in whole
+// seconds.
 std::string time_text(std::uint64_t ns);
 
 // "12.3 us", "4.56 MiB", "1,234": nanoseconds, bytes, and numbers of anything else.
 std::string amount_text(std::uint64_t amount, std::string_view unit);
 
-// How far a share is from the truth by chance, as a standard error: of three recordings two are not
-// farther. Samples are independent; but time is shared out within accounts (time_accounts.h) whose
-// sums are exact, so only what happens within each of them is uncertain.
+// How far a share may be from the truth by chance, as a standard error: two of three recordings lie
+// within it. Samples are independent. But time is shared out within accounts (time_accounts.h)
+// whose sums are exact, so only the division within each of them is uncertain.
 class ShareError {
  public:
-  // Everything that was sampled.
+  // Adds samples to the whole.
   void add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples);
-  // Of a part's time in each account.
+  // The error of a part, by its time in each account.
   double of(const std::map<std::uint32_t, std::uint64_t>& part) const;
 
  private:

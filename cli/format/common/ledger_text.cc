@@ -13,7 +13,7 @@
 namespace labelscope::cli {
 namespace {
 
-// "; stopped for 41 us (median), 350 us at most"; empty where nothing was stopped.
+// Returns "; stopped for 41 us (median), 350 us at most"; empty if nothing was stopped.
 std::string stop_text(const Ledger& ledger) {
   const StopSummary& stops = ledger.stops;
   if (stops.longest_us == 0) return {};
@@ -109,7 +109,7 @@ std::string time_line(const Profile& profile) {
   const TimeKind* kind = time_kind(value);
   if (kind == nullptr) kind = &kTimeKinds[LS_WHOLE_TIME];
   const std::string whole = time_text(time.whole()) + " of " + std::string(kind->words);
-  // The kernel has counted all of it, and not what is left.
+  // The kernel's account covers all samples, and not only those that are left.
   if (!profile.remarks.empty()) return whole + " in these samples" + kinds_text(profile);
   return whole + std::string(kind->account) + " = " + part(0) + " attributed" +
          kinds_text(profile) + " + " + part(1) + " of threads never sampled + " + part(2) + " lost";

@@ -1,4 +1,4 @@
-// The numbers of a recording that add up, as sentences: on stderr at its end, and in the page.
+// The numbers of a recording that add up, as sentences for stderr at its end and for the page.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,20 @@ std::string count_text(std::uint64_t count, const Profile& profile);
 std::string ledger_line(const Profile& profile);
 // "8.02 s of CPU time by the kernel's account = 7.95 s attributed (99.1%) + ...".
 std::string time_line(const Profile& profile);
-// "1,000 stacks = 970 complete + 20 at entry code + 10 incomplete (no-table: 10)"; empty where none
-// were asked for. Samples of which no end is known are counted behind it.
+// "1,000 stacks = 970 complete + 20 at entry code + 10 incomplete (no-table: 10)"; empty if no
+// stacks were asked for. Samples whose stack end is unknown are counted after it.
 std::string stacks_line(const Ledger& ledger);
-// Profile::remarks in one line; bytes.
+// Profile::remarks in one line, as bytes.
 std::string remarks_line(const Profile& profile);
-// Whether taken = sum of outcomes, written = taken - dropped, and each stack has one end.
+// Whether taken is the sum of outcomes, written is taken without dropped, and each stack has one
+// end.
 bool adds_up(const Ledger& ledger);
 
-// The end's name: "complete".
+// The name of the end: "complete".
 std::string_view stack_end_name(ls_stack_end end);
-// Of a stack that is there and of whose end nobody has told: it is from a pprof file.
+// The name of the end of a stack from a pprof file of another tool, which has not recorded it.
 inline constexpr std::string_view kUnknownStackEnd = "unknown";
-// One of both.
+// The name of the stack's end, or kUnknownStackEnd.
 std::string_view stack_end_name(const Stack& stack);
 
 }  // namespace labelscope::cli

@@ -1,4 +1,5 @@
-// OTLP profiles: OpenTelemetry's ProfilesData, as a collector takes it (POST /v1development/profiles).
+// OTLP profiles: OpenTelemetry's ProfilesData, as a collector takes it (POST
+// /v1development/profiles).
 //
 //   resource     a process: process.pid, process.executable.name, service.name; and what it has
 //                published of itself
@@ -11,8 +12,8 @@
 // wants holds: every sample has one value and no times, no key of attributes occurs twice, and so
 // do all rules of the dictionary.
 //
-// A label is the attribute "process.context.label.<key>", as OpenTelemetry's own eBPF profiler names
-// it; so it never meets one of ours. Labels trace_id (32 hexadecimal digits) and span_id (16)
+// A label is the attribute "process.context.label.<key>", as OpenTelemetry's own eBPF profiler
+// names it; so it never meets one of ours. Labels trace_id (32 hexadecimal digits) and span_id (16)
 // together become a link instead.
 #include <algorithm>
 #include <map>
@@ -44,7 +45,7 @@ using Number = OtlpDictionary::Number;
 
 constexpr std::string_view kLabelPrefix = "process.context.label.";
 
-// The bytes of so many hexadecimal digits, unless all are 0, which means "no ID".
+// Returns the bytes of so many hexadecimal digits. All zeroes mean "no ID", and give nullopt.
 std::optional<std::string> id_bytes(std::string_view text, std::size_t digits) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   if (text.size() != digits || text.find_first_not_of('0') == std::string_view::npos) return {};
@@ -73,7 +74,7 @@ class OtlpRenderer {
 
   Status render(std::ostream& out) {
     add_samples();
-    // By process ID; samples of no process come last.
+    // Processes are ordered by ID; samples without a process come last.
     for (const auto& [pid, samples] : of_process_) {
       std::string bytes;
       pbf_builder<otlp::Data>(bytes).add_message(otlp::Data::kResourceProfiles,
@@ -87,7 +88,7 @@ class OtlpRenderer {
   }
 
  private:
-  // Encoded Profile.samples of one process.
+  // The encoded Profile.samples of one process.
   struct Samples {
     std::vector<std::string> of_value;  // by Profile::values
     std::string count;
@@ -159,7 +160,8 @@ class OtlpRenderer {
     return attributes;
   }
 
-  // Where publishers disagree about one of them, "trace_id@libx.so" is there, too, and tells more.
+  // If publishers disagree about one of them, "trace_id@libx.so" is there, too, and has more
+  // detail.
   Number link_of(const std::vector<TextLabel>& labels) {
     std::optional<std::string> trace_id;
     std::optional<std::string> span_id;
@@ -170,7 +172,7 @@ class OtlpRenderer {
     return trace_id && span_id ? dictionary_.link(*trace_id, *span_id) : 0;
   }
 
-  // That a stack is whole need not be said.
+  // A complete stack needs no attribute.
   void add_stack_end(const SampleRow& row, std::vector<std::int32_t>& attributes) {
     if (row.stack == kNoIndex) return;
     const ls_stack_end end = profile_.stacks[row.stack].end;
@@ -228,7 +230,7 @@ class OtlpRenderer {
     std::string scope_profiles;
     pbf_builder<otlp::ScopeProfiles> scope_profiles_builder(scope_profiles);
     scope_profiles_builder.add_message(otlp::ScopeProfiles::kScope, scope);
-    // Viewers show the first one unless told otherwise.
+    // Viewers show the first profile by default.
     for (std::size_t i = 0; i < profile_.values.size(); ++i) {
       const ValueType& value = profile_.values[i];
       scope_profiles_builder.add_message(
@@ -263,7 +265,7 @@ class OtlpRenderer {
     const ValueType& first = profile_.values.front();
     builder.add_message(otlp::Profile::kPeriodType, value_type(first.name, first.unit));
     builder.add_int64(otlp::Profile::kPeriod, to_int64(profile_.period_ns));
-    // Of the whole recording, and in each of its profiles: consumers split them.
+    // These are about the whole recording, and are in each profile: consumers split them.
     std::vector<std::int32_t> facts;
     for (const auto& [key, value] : std::initializer_list<std::pair<const char*, std::string>>{
              {"labelscope.command", profile_.command_line},

@@ -43,7 +43,8 @@ namespace {
 
 constexpr std::string_view kMagic = "labelscope page 1\n";
 constexpr std::uint64_t kFirstTickNs = 1'000'000;
-// A page of so many rows still opens in seconds. More of them are added up in longer ticks.
+// A page of so many rows still opens in seconds. If there are more, they are added up in longer
+// ticks.
 constexpr std::size_t kMostRows = 1'000'000;
 constexpr std::uint32_t kNoTick = UINT32_MAX;
 
@@ -77,8 +78,8 @@ void add_section(std::string& out, std::string_view name, const Column& column) 
 class Strings {
  public:
   Strings() { intern(""); }
-  // The page shows controls and bytes that are no text as escapes, as pprof files do: so values
-  // mean the same in both.
+  // The page shows control characters and bytes that are no text as escapes, as pprof files do, so
+  // that values mean the same in both.
   std::uint32_t intern(std::string_view bytes) {
     std::string text = escape_terminal(bytes);
     const auto next = static_cast<std::uint32_t>(numbers_.size());
@@ -126,8 +127,8 @@ void add_up(std::vector<Row>& rows) {
   rows.resize(kept);
 }
 
-// Renames the values of a field of all rows, 0 to `values`: the most frequent becomes 0. Returns
-// the old names in their new order, of those that occur.
+// Renumbers the values of a field of all rows, from 0 to `values`: the most frequent becomes 0.
+// Returns the old numbers of those that occur, in their new order.
 std::vector<std::uint32_t> rename_by_frequency(std::vector<Row>& rows, std::size_t values,
                                                std::uint32_t Row::*field) {
   std::vector<std::uint32_t> uses(values);
@@ -193,7 +194,7 @@ class Builder {
     const bool any = std::any_of(profile_.rows.begin(), profile_.rows.end(), timed);
     std::uint64_t tick_ns = 0;
     if (any) {
-      // At most as many ticks as a 32-bit number has.
+      // The ticks must fit into a 32-bit number.
       for (tick_ns = kFirstTickNs; profile_.duration_ns / tick_ns >= kNoTick / 2;) tick_ns *= 4;
       for (std::size_t i = 0; i < rows_.size(); ++i) {
         if (!timed(profile_.rows[i])) continue;
@@ -243,7 +244,7 @@ class Builder {
     Column name;
     for (const FrameTree::Node node : in_order) {
       if (node == FrameTree::kRoot) continue;
-      depths[node] = depths[tree.parent(node)] + 1;  // which came before
+      depths[node] = depths[tree.parent(node)] + 1;  // the parent came before
       depth.add(depths[node]);
       name.add(tree.name_of(node));
     }
@@ -283,7 +284,7 @@ class Builder {
     return number;
   }
 
-  // Outermost first: the function, then what was inlined into it.
+  // The function comes first, then what was inlined into it.
   std::vector<FrameTree::Name> functions_of(FrameTree& tree, const Location& location) {
     const ProfileModule* module =
         location.module == kNoIndex ? nullptr : &profile_.modules[location.module];
@@ -362,7 +363,8 @@ class Builder {
     Column weight;
     Column count;
     std::uint32_t before = 0;
-    for (const Row& row : rows_) {  // in the order of time, and those without it last: add_up()
+    // add_up() has sorted them by time, with those without a time last
+    for (const Row& row : rows_) {
       stack.add(row.stack);
       set.add(row.set);
       thread.add(row.thread);
@@ -382,7 +384,7 @@ class Builder {
 
   struct Set {
     Index label_set;
-    Index thread;  // one that has it
+    Index thread;  // one of the threads that have this set
     std::uint8_t outcome;
     std::uint8_t value;
   };

@@ -94,7 +94,7 @@ Result<ChosenValues> choose_values(const std::vector<ValueType>& types, const st
                  "it has no value " + wanted + "; there are: " + texts_of(types, types.size(), {})};
   }
   const ValueType& type = types[chosen.weight];
-  // Writers put the number of what a value measures in front of it.
+  // Writers put a value's count, such as "samples", in front of the value itself.
   const auto counts = [&](std::size_t i) { return types[i].unit == "count"; };
   if (chosen.weight > 0 && counts(chosen.weight - 1)) {
     chosen.samples = chosen.weight - 1;
@@ -105,7 +105,7 @@ Result<ChosenValues> choose_values(const std::vector<ValueType>& types, const st
   std::uint64_t ns = nanoseconds_in(type.unit);
   ValueType shown = type;
   const std::uint64_t period_ns = nanoseconds_in(period_type.unit);
-  // A CPU profile that only counts: each sample stands for a period.
+  // A CPU profile may only count samples: each stands for a period.
   if (ns == 0 && type.name == "samples" && counts(chosen.weight) && period_ns != 0 && period != 0 &&
       period <= UINT64_MAX / period_ns) {
     ns = period * period_ns;
