@@ -1,4 +1,4 @@
-// Reads two, compares, renders.
+// Reads two recordings, compares them, renders the differences.
 #include <unistd.h>
 
 #include <cerrno>

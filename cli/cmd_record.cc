@@ -1,5 +1,5 @@
-// labelscope record, from top to bottom: look at the targets, open the files, sample, write, say
-// how it went.
+// labelscope record, from top to bottom: finds the targets, opens the files, samples, writes, and
+// reports how it went.
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@
 namespace labelscope::cli {
 namespace {
 
-// How long events may lie in the kernel's buffers: short enough to plan a new library before it
+// Events may lie this long in the kernel's buffers: short enough to plan a new library before it
 // matters, long enough that draining costs nothing.
 constexpr std::chrono::milliseconds kDrainInterval{20};
 
@@ -54,8 +54,8 @@ class Recording {
   int run();
 
  private:
-  // The steps of run(), in this order. An error says all that there is to say; its code tells the
-  // exit status, unless it comes from failure().
+  // The steps of run(), in this order. An error has the whole message, and its code decides the
+  // exit status, unless failure() has set that.
   Status find();
   Status choose_sampler();
   Status open_outputs();
@@ -78,7 +78,7 @@ class Recording {
   std::optional<Outputs> outputs_;
   OpenedSampler opened_;
   std::unique_ptr<Recorder> recorder_;
-  std::optional<Watchdog> watch_;  // while the targets' memory is read
+  std::optional<Watchdog> watch_;  // watches while the targets' memory is read
   Profile profile_;
   std::vector<ModuleFile> files_;
   std::shared_future<Result<KernelSymbols>> kernel_symbols_;
@@ -92,7 +92,7 @@ class Recording {
 
 void Recording::watch_holds() {
   Watchdog::Orders orders;
-  // The recorder takes it over, and is there as long as the watch.
+  // The recorder takes the sampler over, and lives as long as the watch.
   orders.current_stop = [&sampler = *opened_.sampler] { return sampler.current_stop(); };
   orders.max_stop = options_.max_stop;
   orders.give_up = [](Watchdog::Reason reason, const std::string& why) {
@@ -105,7 +105,7 @@ void Recording::watch_holds() {
 int Recording::run() {
   Status done = find();
   if (done) done = choose_sampler();
-  // With --drop-to the files are to be that user's, in folders where that user may write.
+  // With --drop-to the files belong to that user, in folders where that user may write.
   if (done && !options_.drop_to) done = open_outputs();
   if (done) done = give_up_rights();
   if (done && options_.drop_to) done = open_outputs();
@@ -139,7 +139,7 @@ Status Recording::choose_sampler() {
   return {};
 }
 
-// The next step reads hostile memory.
+// This is the last step before hostile memory is read, so it gives up rights.
 Status Recording::give_up_rights() {
   unsigned work = kReadsTargets | targets_->remaining_work();
   const bool bpf = opened_.backend == Backend::kBpf;
@@ -151,7 +151,7 @@ Status Recording::give_up_rights() {
   if (Status given_up = drop_rights(work, options_.drop_to, can_name_outputs); !given_up) {
     return given_up;
   }
-  watch_holds();  // another thread, which has no more rights than this one
+  watch_holds();  // starts another thread, which has no more rights than this one
   return {};
 }
 
@@ -182,7 +182,7 @@ Status Recording::add_targets() {
   return targets_->add_to(*recorder_, opened_.backend);
 }
 
-// What is recorded, and how.
+// Announces what is recorded, and how.
 void Recording::announce() const {
   if (!opened_.why_not_bpf.empty()) log::warning(fallback_text(opened_.why_not_bpf));
   if (opened_.remark_warns) {
@@ -196,7 +196,7 @@ void Recording::announce() const {
             (options_.duration ? "" : ", until Ctrl-C or the end of the target"));
 }
 
-// Each file that publishes labels is told once: with the first process that has loaded it.
+// Announces each file that publishes labels once, with the first process that has loaded it.
 void Recording::announce_publishers() {
   if (announced_plans_ == recorder_->plans()) return;
   announced_plans_ = recorder_->plans();
@@ -247,12 +247,12 @@ Status Recording::record() {
       wait = std::min(wait,
                       std::chrono::ceil<std::chrono::milliseconds>(*options_.duration - elapsed));
     }
-    ended = targets_->ended();  // asked before draining, so that what they did last is taken
+    ended = targets_->ended();  // asked before draining, so that their last events are taken
     if (Status status = recorder_->step(wait); !status) {
       log::error("reading samples failed: " + status.error().context);
       break;
     }
-    // While there is time: at the end somebody would wait for them.
+    // Read them while there is time: at the end the user would wait for them.
     if (recorder_->in_kernel() && !kernel_symbols_.valid()) {
       kernel_symbols_ = begin_reading_kernel_symbols();
     }
@@ -265,7 +265,7 @@ Status Recording::record() {
   }
   end_ = Clock::now();
   progress.clear();
-  // Without a sample, that is part of the answer (no_sample.h).
+  // If there is no sample, the explanation includes this (no_sample.h).
   if (ended && options_.duration && recorder_->samples() > 0) {
     const auto time = std::chrono::floor<std::chrono::milliseconds>(end_ - start_);
     log::info("The target ended after " + std::to_string(time.count()) + " ms");
@@ -298,7 +298,7 @@ void Recording::finish_profile() {
   Progress progress(options_.messages.progress);
   SymbolizerOptions symbolizing;
   Precedence::own().start_again();
-  // Ctrl-C now is about the names, whether or not one has ended the recording.
+  // From now on Ctrl-C ends the naming, even if one has ended the recording before.
   const int stops_before = signals_.stops();
   symbolizing.cancelled = [this, stops_before] {
     Precedence::own().give_back_after(kMostNamingFirst);

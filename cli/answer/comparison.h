@@ -18,18 +18,17 @@
 
 namespace labelscope::cli {
 
-// Standard errors that a difference must have to be told from chance: one of twenty has that by
-// chance alone.
+// A difference must have this many standard errors to count. By chance alone, one of twenty has.
 inline constexpr double kTelling = 2;
 
 struct ComparedRow {
   enum class Kind { kValue, kWithout, kUnreadable };
   Kind kind = Kind::kValue;
-  std::string name;  // of a value or a function, as bytes
+  std::string name;  // the value or the function, as bytes
   struct Side {
     std::uint64_t samples = 0;
     std::uint64_t weight_ns = 0;
-    double share = 0;  // of the side's whole
+    double share = 0;  // part of the side's whole
   } a, b;
   double difference = 0;  // b.share - a.share
   double errors = 0;      // the same of samples, in standard errors; without chance infinite
@@ -39,13 +38,14 @@ struct ComparedRow {
 struct ComparedTable {
   enum class By { kLabel, kFunctionAlone, kFunctionAndBelow };
   By by = By::kLabel;
-  std::string key;                // of a label
+  std::string key;                // key of the label
   std::vector<ComparedRow> rows;  // the largest difference first
 };
 
 struct Comparison {
-  // Both must be recordings of the same kind of value. `keys` empty: all with few values. kMalformed
-  // as check_tables(); kUnsupported: one counts something else than the other.
+  // Both must be recordings of the same kind of value. If `keys` is empty, all keys with few values
+  // are compared. Fails with kMalformed as check_tables() does, and with kUnsupported if one counts
+  // something else than the other.
   static Result<Comparison> make(const Profile& a, const Profile& b, std::vector<std::string> keys);
 
   ComparedRow::Side a, b;  // the wholes
@@ -56,19 +56,19 @@ struct Comparison {
   std::vector<std::string> left_out;  // keys with too many values to be compared unasked
 };
 
-// The differences in standard errors of parts with so many samples.
+// How far the two numbers of samples differ, in standard errors.
 double standard_errors(std::uint64_t part_a, std::uint64_t whole_a, std::uint64_t part_b,
                        std::uint64_t whole_b);
 
 // `names`: what A and B are called, escaped.
 Status render_comparison(const Comparison& comparison, const std::string (&names)[2],
                          const SummaryStyle& style, std::ostream& out);
-// A line of JSON for each table (labelscope-diff(1)).
+// Writes a line of JSON for each table (labelscope-diff(1)).
 Status render_comparison_json(const Comparison& comparison, const std::string (&names)[2],
                               std::ostream& out);
 
-// Both as one profile for the page, each sample with a label that says "A" or "B". Returns the key
-// of that label, which no label of the profiles has.
+// Joins both to one profile for the page, in which each sample has a label that says "A" or "B".
+// Returns the key of that label, which no label of the profiles has.
 Result<std::string> merge_sides(Profile& a, Profile b);
 
 }  // namespace labelscope::cli

@@ -36,8 +36,9 @@ constexpr std::size_t kFunctionsInJson = 10;
 struct Amount {
   std::uint64_t count = 0;
   std::uint64_t weight_ns = 0;
-  std::map<Index, std::uint64_t> by_account;              // the weight by thread account
-  std::array<std::uint64_t, kMostValueTypes> by_value{};  // likewise: of Profile::values
+  std::map<Index, std::uint64_t> by_account;  // the weight by thread account
+  // the weight by value type (Profile::values)
+  std::array<std::uint64_t, kMostValueTypes> by_value{};
   struct Part {
     std::uint64_t count = 0;
     std::uint64_t weight_ns = 0;
@@ -144,7 +145,7 @@ std::string bar(std::uint64_t part, std::uint64_t largest, std::size_t width, bo
   return text;
 }
 
-// Of several kinds of time, each has a column behind that of their sum.
+// If there are several kinds of time, each has a column behind the one of their sum.
 void render_table(const std::string& title, const std::vector<TableRow>& table,
                   const LeafFunctions& functions, const ShareError& errors, const Profile& profile,
                   const SummaryStyle& style, std::ostream& out) {

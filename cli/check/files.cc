@@ -1,7 +1,7 @@
-// Of named files: a check that looked at nothing must not look like one that found nothing. Whoever
-// names a file or a directory means that there are labels to be checked. So each directory is
-// walked by itself; one that has nothing but what was checked before, under another name, has
-// something all the same.
+// The check of named files. A check that looked at nothing must not look like one that found
+// nothing: a user who names a file or a directory expects labels in it. So each directory is walked
+// on its own. If it holds only files that were checked before under another name, it is not called
+// empty.
 #include "cli/check/files.h"
 
 #include <sys/stat.h>
@@ -41,15 +41,15 @@ Error nothing_published(const FileInspection& seen) {
   return Error{ErrorCode::kNotFound, std::move(why)};
 }
 
-// Whether a process that loads it knows it by a name for publishers.
+// Whether the reader would take the file for a publisher by its name.
 bool named_as_publisher(const std::string& path) {
   return is_publisher_name(path) || is_publisher_name(mapped_path(path));
 }
 
-// Much less than the number of files that a process may have open.
+// This is much less than the number of files that a process may have open.
 constexpr std::size_t kMaxWaiting = 128;
-// Which files were loaded later cannot be told while the loader changes its list, but a moment
-// later it can. If it still cannot after so many questions, it never can; and each question opens
+// While the loader changes its list, one cannot know which files were loaded later; a moment later
+// one can. If it is not known after this many attempts, it never will be, and each attempt opens
 // every file.
 constexpr int kMostQuestions = 100;
 
@@ -66,7 +66,7 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-// The rules that were looked at in one file, and what breaks them.
+// Returns the rules that were checked in one file, and what breaks them.
 CheckedSubject checked_file(const std::string& path, FileInspection seen) {
   CheckedSubject subject{path, std::move(seen.rules), {}};
   for (Finding& finding : seen.findings) {
@@ -97,7 +97,7 @@ class FileCheckRun {
   }
 
  private:
-  // True if something that publishes, or should, was among them.
+  // Returns true if a file among them publishes, or should.
   bool walk(const std::vector<std::string>& paths) {
     bool any = false;
     FileWalk walk;
@@ -117,10 +117,10 @@ class FileCheckRun {
     return any;
   }
 
-  // These return whether it publishes, or should.
+  // These return whether the file publishes, or should.
   bool look_at(const FoundFile& found, UniqueFd fd) {
     const bool elf = is_elf(fd);
-    // A publisher for another system may have the same name, but not without a byte in it.
+    // A file with the name of a publisher may be for another system, but it is never empty.
     const bool empty = facts_of(fd).st_size == 0;
     if (!elf && !found.named && !(empty && named_as_publisher(found.path))) return false;
     auto seen = inspect_file(std::move(fd), mapped_path(found.path));
@@ -138,8 +138,8 @@ class FileCheckRun {
   }
 
   bool cannot_check(const FoundFile& found, Error error, bool elf) {
-    // What is called a publisher is meant to be one; objects and other processors' files are
-    // nobody's mistake.
+    // A file with the name of a publisher is meant to be one. Objects and files of other processors
+    // are no mistake.
     const bool unsupported = elf && error.code == ErrorCode::kUnsupported;
     if (found.named || (!unsupported && named_as_publisher(found.path))) {
       report_.problems.push_back({found.path, std::move(error)});
@@ -150,7 +150,7 @@ class FileCheckRun {
   }
 
   CheckReport& report_;
-  std::map<Inode, bool> told_;  // of files that were looked at
+  std::map<Inode, bool> told_;  // by file that was looked at: whether it publishes
 };
 
 }  // namespace

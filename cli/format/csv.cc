@@ -1,5 +1,5 @@
-// A flat table for spreadsheets and data frames: a row for each function and label set, a column for
-// each label key (RFC 4180). docs/formats.md says what is in which column.
+// A flat table for spreadsheets and data frames: a row for each function and label set, a column
+// for each label key (RFC 4180). docs/formats.md says what is in which column.
 //
 // A spreadsheet takes a cell that begins with "=", "+", "-" or "@" for a formula, and formulas can
 // fetch from the network. Cells with such a beginning get a "'" in front, which shows them as text;
@@ -70,7 +70,7 @@ class CsvRenderer {
     out << ',' << cell(*used.insert(count_column()).first);
     for (const std::string_view own : kOwn) out << ',' << *used.emplace(own).first;
     for (const std::string& key : keys_) {
-      // A column that a user asks for by our name is ours.
+      // If a user asks for a column by one of our names, that column is ours.
       std::string name = escape_folded(key);
       while (!used.insert(name).second) name.insert(0, "label.");
       out << ',' << cell(name);
@@ -98,8 +98,8 @@ class CsvRenderer {
     std::uint64_t count = 0;
   };
 
-  // Of several kinds of time, each has a column behind that of their sum. A profile of another tool
-  // may be of bytes or of calls.
+  // If there are several kinds of time, each has a column behind the one of their sum. A profile of
+  // another tool may count bytes or calls.
   std::vector<std::string> amount_columns() const {
     const ValueType whole = profile_.whole_value();
     if (whole.is_time()) {

@@ -88,7 +88,7 @@ inline constexpr Format kFormats[] = {
     // alpha.
     {.name = "otlp", .extension = ".otlp", .render = render_otlp, .binary = true},
 };
-// The row of this name, which there is: anything else does not compile.
+// Returns the row of this name. A name without a row does not compile.
 consteval Format format_named(std::string_view name) {
   const Format* format = kFormats;
   while (format->name != name) ++format;

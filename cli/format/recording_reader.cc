@@ -15,7 +15,7 @@
 namespace labelscope::cli {
 namespace {
 
-// pprof files refer to texts and tables anywhere in the file, so it is in memory as a whole. The
+// pprof files refer to texts and tables anywhere in the file, so the whole file is in memory. The
 // largest that labelscope has written had a tenth of this.
 constexpr std::size_t kMostPprofBytes = std::size_t{1} << 30;
 

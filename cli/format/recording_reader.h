@@ -1,8 +1,8 @@
-// Back from a file to the profile that was written: a .jsonl recording
-// (docs/schema/recording-format.md) or a pprof file, ours or another tool's, each of them also compressed.
+// Reads the profile from a file: a .jsonl recording (docs/schema/recording-format.md) or a pprof
+// file, ours or another tool's, each of them also compressed.
 //
-// A recording is a file like any other: it may be cut short, damaged, or made by somebody with bad
-// intentions. What cannot be read costs itself, and what refers to it.
+// A recording is a file like any other: it may be cut short, damaged, or made by an attacker. What
+// cannot be read is lost together with what refers to it, and all else is kept.
 #pragma once
 
 #include <iosfwd>
@@ -23,9 +23,9 @@ inline constexpr std::string_view kNeitherKind =
 
 struct ReadRecording {
   Profile profile;
-  // What is not in the profile although it was in the recording, and why; empty: all of it is there.
+  // What was in the recording but is not in the profile, and why; empty: all of it is there.
   std::vector<std::string> lost;
-  // What somebody should know who looks at the numbers.
+  // What a reader of the numbers should know.
   std::vector<std::string> notes;
 };
 

@@ -97,7 +97,7 @@ class SpeedscopeRenderer {
     return tracks;
   }
 
-  // Of several kinds of time, each has profiles of its own.
+  // Each of several kinds of time has profiles of its own.
   std::string track_name(const SampleRow& row) const {
     const std::string of_kind =
         profile_.has_kinds() ? ", " + profile_.values[row.value].name : std::string();

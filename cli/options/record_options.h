@@ -18,13 +18,13 @@
 
 namespace labelscope::cli {
 
-// What is sampled, who can do that, and of which kinds the samples are.
+// A sampling mode: the backend that has it, and the kinds of its samples.
 struct Mode {
   SampleMode value;
-  std::string_view name;                  // of --mode
-  Backend backend;                        // auto: each
-  std::span<const ls_sample_kind> kinds;  // value types of the profile, in this order
-  std::string_view why_not_other = {};    // why the other backend cannot
+  std::string_view name;                  // value of --mode
+  Backend backend;                        // kAuto: both have it
+  std::span<const ls_sample_kind> kinds;  // the value types of the profile, in this order
+  std::string_view why_not_other = {};    // why the other backend does not have it
 
   bool counts_cpu_time() const { return kinds.front() == LS_ON_CPU; }
 };
@@ -32,7 +32,7 @@ inline constexpr ls_sample_kind kWholeTimeOnly[] = {LS_WHOLE_TIME};
 inline constexpr Mode kModes[] = {{SampleMode::kCpu, "cpu", Backend::kAuto, kOnCpuOnly},
                                   {SampleMode::kWall, "wall", Backend::kPtrace, kWholeTimeOnly,
                                    "BPF sees only threads that run"}};
-// The row of this mode.
+// Returns the row of this mode.
 const Mode& mode_of(SampleMode mode);
 
 // If `outputs` is empty, labelscope writes files with names of its own.

@@ -49,7 +49,7 @@ void add(Ledger& to, const Ledger& from) {
   to.written += from.written;
   to.truncated += from.truncated;
   to.counters += from.counters;
-  // Of all stops together only the longest is known; the others are those of the worse recording.
+  // Only the longest of all stops is known; the median and p99 are those of the worse recording.
   to.stops.longest_us = std::max(to.stops.longest_us, from.stops.longest_us);
   to.stops.median_us = std::max(to.stops.median_us, from.stops.median_us);
   to.stops.p99_us = std::max(to.stops.p99_us, from.stops.p99_us);

@@ -1,7 +1,7 @@
-// A recording in memory: what every format renders and what a .jsonl recording holds.
+// A recording in memory: every format renders this, and a .jsonl recording holds it.
 //
-// Tables are referred to by index; all strings from a target are bytes. Filled by the recorder
-// (samples, modules, stacks), completed by the symbolizer (Location::lines), then only read.
+// Tables refer to each other by index; all strings from a target are bytes. The recorder fills it
+// (samples, modules, stacks), the symbolizer completes it (Location::lines), then it is only read.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,15 @@ namespace labelscope::cli {
 using Index = std::uint32_t;
 inline constexpr Index kNoIndex = UINT32_MAX;
 
-// A file (or the kernel) that code came from, as one process mapped it.
+// A file (or the kernel) that code came from, as one process has mapped it.
 struct ProfileModule {
   enum class Kind { kFile, kKernel, kUnknown };
   Kind kind = Kind::kUnknown;
-  std::string
-      path;  // as the target names it; "[kernel]", "[vdso]", "[anon]" where there is no file
+  std::string path;  // as the target names it; "[kernel]", "[vdso]", "[anon]" if there is no file
   std::string build_id;  // lower-case hex, or empty
   Address start = 0;     // runtime range of the executable mapping
   Address end = 0;
-  std::uint64_t file_offset = 0;  // of `start` in the file
+  std::uint64_t file_offset = 0;  // offset of `start` in the file
   std::uint64_t load_bias = 0;    // runtime address minus link-time address
   // Of generated code: how long its perf map was at the first sample (perf_maps.h).
   std::uint64_t first_map_bytes = UINT64_MAX;
@@ -41,19 +40,19 @@ struct ProfileModule {
   std::string symbol_problem;
 };
 
-// The open file of a module. It was opened early, while the target lived: so it is the file that
-// the target ran, even if it has been replaced or deleted since, or is in a container. Null if it
+// The open file of a module. It was opened early, while the target lived. So it is the file that
+// the target ran, even if that was replaced or deleted since, or is in a container. Null if it
 // could not be opened.
 using ModuleFile = std::shared_ptr<UniqueFd>;
 
-// One source line at a location; several where the compiler inlined.
+// One source line at a location; there are several if the compiler has inlined functions.
 struct SourceLine {
-  // Demangled; empty when unknown. "libfoo.so.1+0x1234" for a function of which only the start is
-  // known: then it has no system_name.
+  // Demangled name; empty if unknown. "libfoo.so.1+0x1234" for a function of which only the start
+  // is known: then it has no system_name.
   std::string function;
-  std::string system_name;  // as the symbol table has it
-  std::string file;         // empty when unknown
-  int line = 0;             // 0 when unknown
+  std::string system_name;  // name in the symbol table
+  std::string file;         // empty if unknown
+  int line = 0;             // 0 if unknown
 };
 
 // One place in code. Equal places in different processes share a Location only if the module is
@@ -63,10 +62,10 @@ struct Location {
   Address address = 0;  // runtime address of the instruction (return addresses already moved back
                         // by one, so that they point into the call)
   std::vector<SourceLine> lines;  // innermost (most inlined) first; empty until symbolized
-  // Found along a frame pointer: the code that it called has no call frame information.
+  // True if a frame pointer led here, because the called code has no call frame information.
   bool by_frame_pointer = false;
 
-  // Somebody has given the function a name.
+  // Whether the function has a name from a symbol table or debug information.
   bool has_name() const { return !lines.empty() && !lines.back().system_name.empty(); }
 };
 
@@ -74,8 +73,8 @@ struct Thread {
   Pid pid{};
   Tid tid{};
   std::string name;  // the last one seen
-  // Whose time is shared out together (time_accounts.h): this thread's own index, or that of
-  // another one for all threads of an account; kNoIndex: it has no samples.
+  // The account that its time is shared out in (time_accounts.h): this thread's own index, or that
+  // of another thread for all threads of an account; kNoIndex: it has no samples.
   Index account = kNoIndex;
 };
 
@@ -83,7 +82,8 @@ struct Process {
   Pid pid{};
   std::string comm;
   std::vector<std::string> publishers;  // paths, in the order of Label::publisher
-  Attributes attributes;                // that it has published of itself: service.name, ...
+  // facts that it has published about itself: service.name, ...
+  Attributes attributes;
 };
 
 struct Stack {
@@ -94,23 +94,24 @@ struct Stack {
 
 // One sample, or (in an aggregated profile) `count` equal ones.
 struct SampleRow {
-  std::uint64_t time_ns = 0;    // CLOCK_MONOTONIC; 0 in an aggregated profile
-  std::uint64_t weight_ns = 0;  // the time that it stands for; shares are shares of this
+  std::uint64_t time_ns = 0;    // by CLOCK_MONOTONIC; 0 in an aggregated profile
+  std::uint64_t weight_ns = 0;  // time that it stands for; shares are shares of this
   std::uint64_t count = 1;
   Index thread = kNoIndex;
   Index stack = kNoIndex;
-  Index label_set = kNoIndex;  // of label_sets; the empty set is an entry like any other
-  std::uint16_t flags = 0;     // of enum ls_sample_flag
-  std::uint8_t outcome = 0;    // of enum ls_outcome
-  std::uint8_t value = 0;      // of Profile::values: what the weight measures
+  Index label_set = kNoIndex;  // index in label_sets; the empty set is an entry like any other
+  std::uint16_t flags = 0;     // bits of enum ls_sample_flag
+  std::uint8_t outcome = 0;    // value of enum ls_outcome
+  std::uint8_t value = 0;      // what the weight measures, as an index in Profile::values
 };
 
-// The time of all threads that were to be sampled, as the kernel counts it: CPU time, or how long
-// they existed where all time is sampled.
+// The time of all sampled threads, as the kernel counts it: CPU time, or for how long they existed
+// if all time is sampled.
 struct TimeLedger {
-  std::uint64_t attributed_ns = 0;  // == the sum of the rows' weights, of all value types
-  std::uint64_t unsampled_ns = 0;   // of threads without a sample that had nobody to share it with
-  std::uint64_t lost_ns = 0;        // of threads of which no word came through
+  std::uint64_t attributed_ns = 0;  // equals the sum of the rows' weights of all value types
+  // time of threads without a sample that had no other thread to share it with
+  std::uint64_t unsampled_ns = 0;
+  std::uint64_t lost_ns = 0;  // time of threads whose end was missed
   std::uint64_t whole() const { return attributed_ns + unsampled_ns + lost_ns; }
 };
 
@@ -118,19 +119,19 @@ struct TimeLedger {
 struct Ledger {
   std::uint64_t taken = 0;
   std::uint64_t outcomes[LS_OUTCOME_COUNT] = {};
-  std::uint64_t dropped = 0;    // ring buffer full, as the kernel counted them
+  std::uint64_t dropped = 0;    // lost because the ring buffer was full, as the kernel counted them
   std::uint64_t written = 0;    // rows (by count) in this profile
   std::uint64_t truncated = 0;  // samples with any LS_TRUNCATED flag
   Counts counters;
   StopSummary stops;
   TimeLedger time;
 
-  // What is counted by name in files: counters, and the times of stops among them.
+  // All that files count by name: the counters, and the times of stops.
   std::map<std::string, std::uint64_t> named() const;
   void set_named(const std::string& name, std::uint64_t count);
 };
 
-// Profile::remarks, of a file: so many, of so many bytes each.
+// Bounds of Profile::remarks in a file: their number, and the bytes of each.
 inline constexpr std::size_t kMostRemarks = 64;
 inline constexpr std::size_t kLongestRemark = 4096;
 
@@ -153,23 +154,24 @@ struct Profile {
   std::uint64_t start_unix_ns = 0;
   std::uint64_t start_monotonic_ns = 0;
   std::uint64_t duration_ns = 0;
-  // Why this is not all that was recorded, as clauses: "only samples with tenant=42". Bytes.
+  // Why this is only a part of what was recorded, as clauses: "only samples with tenant=42". As
+  // bytes.
   std::vector<std::string> remarks;
-  std::uint64_t period_ns = 0;  // between two samples of a thread that runs, on average
+  std::uint64_t period_ns = 0;  // average time between two samples of a thread that runs
 
   std::vector<Process> processes;
   std::vector<Thread> threads;
   std::vector<ProfileModule> modules;
-  Index program = kNoIndex;  // the module that is the (first) target's program, where it is known
+  Index program = kNoIndex;  // module of the (first) target's program, if known
   std::vector<Location> locations;
   std::vector<Stack> stacks;
   std::vector<LabelSet> label_sets;
   std::vector<SampleRow> rows;
   Ledger ledger;
 
-  // What weights of all value types together are, for whoever shows one number.
+  // What the weights of all value types together measure, for outputs that show one number.
   ValueType whole_value() const;
-  // Whether rows are of different kinds, so that the kind of each is worth a word.
+  // Whether rows are of different kinds, so that each row's kind must be shown.
   bool has_kinds() const { return values.size() > 1; }
   bool counts_samples() const { return counted == kSamples; }
 };

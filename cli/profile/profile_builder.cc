@@ -83,7 +83,7 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   weigh(sample, next);
 }
 
-// A sample weighs what it brings along, or its part of its thread's account.
+// A sample has a weight of its own, or a part of the time of its thread's account.
 void ProfileBuilder::weigh(const Sample& sample, Index row) {
   if (sample.weight_ns == 0) {
     accounts_.add_sample(sample.pid, sample.tid, sample.thread_ns, row);

@@ -123,8 +123,8 @@ class ProfileBuilder {
   std::uint64_t samples_ = 0;
   std::uint64_t labelled_ = 0;
   Outcomes undecoded_{};
-  std::array<std::uint8_t, LS_SAMPLE_KIND_COUNT> value_of_kind_{};  // of Profile::values
-  std::uint64_t weighed_ns_ = 0;  // of samples that have brought their weight along
+  std::array<std::uint8_t, LS_SAMPLE_KIND_COUNT> value_of_kind_{};  // index in Profile::values
+  std::uint64_t weighed_ns_ = 0;  // weight of samples that have one of their own
   Profile profile_;
   TimeAccounts accounts_;
   std::vector<Decoded> decoded_;

@@ -147,7 +147,7 @@ TimeLedger TimeAccounts::settle(std::uint64_t lost_ns, std::uint64_t whole_ns) {
     // The kernel did not report the time, or it was less than a tick. So each sample stands for a
     // period.
     for (SampleRow& row : profile_.rows) {
-      if (row.weight_ns != 0) continue;  // it has brought its weight along
+      if (row.weight_ns != 0) continue;  // it has a weight of its own
       row.weight_ns = row.count * period_ns_;
       ledger_.attributed_ns += row.weight_ns;
     }

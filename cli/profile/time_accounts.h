@@ -32,8 +32,8 @@ class TimeAccounts {
   // outlive this object.
   TimeAccounts(Profile& profile, std::uint64_t period_ns);
 
-  // A sample without a weight of its own, already counted in a row of the profile. `thread_ns`:
-  // Sample::thread_ns.
+  // Adds a sample without a weight of its own that is counted in a row of the profile already.
+  // `thread_ns`: Sample::thread_ns.
   void add_sample(Pid pid, Tid tid, std::uint64_t thread_ns, Index row);
   void end_thread(Pid pid, Tid tid, std::uint64_t thread_ns);
   // `process_ns` is the CPU time of the whole process, if it is known. What exceeds the sum of its

@@ -23,27 +23,27 @@ struct ValueType {
 
 struct TimeKind {
   ls_sample_kind kind;
-  std::string_view name;     // in files, and the value of the key "state"
-  std::string_view words;    // in sentences
-  std::string_view account;  // behind them: who has counted all of it
+  std::string_view name;     // its name in files, and the value of the key "state"
+  std::string_view words;    // its name in sentences
+  std::string_view account;  // what follows the name: the account that has all of it
 };
-// In the order of enum ls_sample_kind. Formats, readers and sentences know nothing else of kinds.
+// Rows are in the order of enum ls_sample_kind. Formats, readers and sentences use only this table.
 inline constexpr TimeKind kTimeKinds[] = {
     {LS_ON_CPU, "cpu", "CPU time", " by the kernel's account"},
     {LS_RUNNABLE, "runnable", "time waiting for a processor", ""},
     {LS_WAITING, "waiting", "time waiting", ""},
     {LS_WHOLE_TIME, "wall", "threads' time", ""},
 };
-// So many value types can a profile have.
+// A profile can have so many value types.
 inline constexpr std::size_t kMostValueTypes = LS_SAMPLE_KIND_COUNT;
-// What a recording is of, unless it says something else.
+// The default kinds of a recording.
 inline constexpr ls_sample_kind kOnCpuOnly[] = {LS_ON_CPU};
 
 ValueType time_value(ls_sample_kind kind);
-// Null for anything else than one of these times.
+// Returns null if it is none of these times.
 const TimeKind* time_kind(const ValueType& value);
 
-// As recordings have it: "cpu" for a kind of time, "inuse_space/bytes" for anything else.
+// The text that recordings have: "cpu" for a kind of time, "inuse_space/bytes" for anything else.
 std::string text_of(const ValueType& value);
 std::optional<ValueType> parse_value_type(std::string_view text);
 

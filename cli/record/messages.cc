@@ -12,7 +12,7 @@
 namespace labelscope::cli {
 namespace {
 
-// "what: number (why)"; empty where there is no problem.
+// Returns "what: number (why)"; empty if it is no problem.
 std::string counter_line(Counter counter, std::uint64_t count, bool bpf_helps) {
   const CounterText& text = text_of(counter);
   if (count == 0 || text.meaning != CounterText::Meaning::kProblem) return {};

@@ -1,4 +1,4 @@
-// What a recording says on stderr about its targets and about itself.
+// What a recording prints on stderr about its targets and about itself.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace labelscope::cli {
 
-// "4242 (postgres): labels from /usr/lib/libcustomlabels.so", or the reason why there are none.
+// Returns "4242 (postgres): labels from /usr/lib/libcustomlabels.so", or the reason why there are
+// none.
 std::string describe_labels(const TrackedProcess& process);
 
-// A line for each problem among the numbers of a ledger (cli/format/common/ledger_text.h).
-// `bpf_helps`: --backend bpf was not used, and can be advised.
+// Returns a line for each problem among the numbers of a ledger (cli/format/common/ledger_text.h).
+// `bpf_helps`: --backend bpf was not used, and would help.
 std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps = false);
 
 }  // namespace labelscope::cli

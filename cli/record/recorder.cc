@@ -1,4 +1,4 @@
-// Recorder: handles the sampler's events.
+// Handles the sampler's events.
 #include "cli/record/recorder.h"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
 
 Status Recorder::add(Pid pid) {
   auto process = track(pid);
-  // The sampler must know it before it is planned: otherwise an exec between the plan and its use
-  // would be missed.
+  // The sampler must know the process before it is planned: otherwise an exec between the plan and
+  // its use would be missed.
   if (Status status = sampler_->set_process(pid, {&kNotPlanned, 1}); !status) return status;
   Status status = process->refresh(process_labels_);
   if (status) {
@@ -33,7 +33,7 @@ Status Recorder::add(Pid pid) {
     }
   }
   if (!status) {
-    static_cast<void>(sampler_->remove_process(pid));  // the first error is the one to tell
+    static_cast<void>(sampler_->remove_process(pid));  // keep the first error, which is the reason
     return status;
   }
   note_variables(process->plan());
@@ -130,12 +130,12 @@ Status Recorder::stop() {
   for (const auto& [pid, process] : processes_) {
     if (process->ended()) continue;
     note_time(pid);
-    // A process without a library to load may have published something of itself at any time.
+    // A process may publish facts about itself at any time, without loading a library.
     process->renew_facts(TrackedProcess::Clock::now());
   }
   Status status = sampler_->stop(*this);
-  // Time beyond the sum of a process's threads was never seen: threads that came and went between
-  // two looks, and the last moments of ended threads.
+  // Time beyond the sum of a process's threads was never seen: it is from threads that began and
+  // ended between two reads, and from the last moments of ended threads.
   for (const auto& [pid, time] : time_at_end_) {
     auto before = time_before_.find(pid);
     const std::uint64_t start = before == time_before_.end() ? 0 : before->second;
@@ -145,7 +145,7 @@ Status Recorder::stop() {
 }
 
 void Recorder::note_time(Pid pid) {
-  // The kernel sums up CPU time alone.
+  // The kernel sums up only CPU time.
   if (std::ranges::find(options_.kinds, LS_ON_CPU) == options_.kinds.end()) return;
   if (auto time = process_time(pid)) time_at_end_[pid] = *time;
 }
@@ -154,14 +154,14 @@ void Recorder::plan(TrackedProcess& process) {
   ++plans_;
   const bool knew_labels = process.knows_own_labels();
   if (Status status = process.refresh(process_labels_); !status) {
-    // The process has ended since the event. What we know of it stays.
+    // The process has ended since the event. What we know about it stays.
     if (status.error().code == ErrorCode::kVanished) {
       if (!process.knows_own_labels()) process_labels_.note_gone();
       return;
     }
     ++counters_[status.error().code == ErrorCode::kTooManyFiles ? Counter::kPlansWithoutFiles
                                                                 : Counter::kPlansFailed];
-    // Its samples must not be unlabelled: there may be labels, and we cannot find them.
+    // Its samples must not count as unlabelled: there may be labels, and we cannot find them.
     const ls_tls_recipe none{};
     if (!sampler_->set_process(process.pid(), std::span(&none, 1))) {
       ++counters_[Counter::kRecipesNotStored];
@@ -172,8 +172,8 @@ void Recorder::plan(TrackedProcess& process) {
   Status status = sampler_->set_process(process.pid(), process.recipes());
   if (status) return;
   if (status.error().code == ErrorCode::kVanished) {
-    // It has ended; or it has executed another program meanwhile, which may be the one that was
-    // looked at. Its on_exec() will plan again.
+    // Otherwise it has ended, or has executed another program meanwhile, which may be the one that
+    // was read. Its on_exec() will plan again.
     if (!knew_labels && process.knows_own_labels() && kill(raw(process.pid()), 0) == 0) {
       process.forget_own_labels();
       process_labels_.note_gone();
@@ -211,8 +211,8 @@ void Recorder::on_sample(const Sample& sample) {
   TrackedProcess* process = find(sample.pid);
   if (process == nullptr) process = find_gone(sample.pid);
   if (process == nullptr) {
-    // The record of its fork was lost. The BPF programs sample it all the same; plan it as a new
-    // one.
+    // The record of its fork was lost. The BPF programs sample it all the same, so plan it as a new
+    // process.
     auto [entry, fresh] = processes_.try_emplace(sample.pid);
     if (fresh) entry->second = track(sample.pid);
     process = entry->second.get();
@@ -243,11 +243,11 @@ void Recorder::on_exec(Pid pid) {
   TrackedProcess* process = find(pid);
   if (process == nullptr) return;
   process->on_exec();
-  plan(*process);  // at once: the program may run only for a moment
+  plan(*process);  // plan at once: the program may run only for a moment
 }
 
 void Recorder::on_exit(Pid pid) {
-  note_time(pid);  // also of a zombie
+  note_time(pid);  // this works for a zombie, too
   if (TrackedProcess* process = find(pid)) process->on_exit();
 }
 
@@ -282,7 +282,8 @@ bool Recorder::publishes_nothing(Pid pid) const {
 }
 
 // Samples of a program that is not planned yet are unreadable, because there may be labels. If it
-// turns out later that nothing in it publishes, there were none: these samples become unlabelled.
+// turns out later that nothing in it publishes labels, there were none, and these samples become
+// unlabelled.
 void Recorder::settle_unplanned(Profile& profile) const {
   for (SampleRow& row : profile.rows) {
     if (row.outcome != LS_UNREADABLE_NOT_RELOCATED) continue;

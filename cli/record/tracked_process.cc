@@ -1,12 +1,12 @@
-// TrackedProcess: when to plan a process again. The kernel announces a mapping before the loader
-// has relocated the library, so one plan is not enough:
+// When to plan a process again. The kernel announces a mapping before the loader has relocated the
+// library, so one plan is not enough:
 //
 //   dlopen:   mmap ........ relocated ....
 //   plans:    | at once   | 20 ms   | 100 ms   | 500 ms   | every second while a slot is empty
 //
-// And when to read again what it says of itself, the names of its labels' keys among that: with each
-// plan; when the time of its publication changes, which is looked at once a second; and at once when
-// a sample has a key without a name, but not twice a second.
+// The facts that the process publishes about itself, such as the names of its labels' keys, are
+// read again: with each plan; when the time of their publication changes, which is checked once a
+// second; and at once when a sample has a key without a name, but at most twice a second.
 #include "cli/record/tracked_process.h"
 
 #include <algorithm>
@@ -29,16 +29,16 @@ constexpr int kDelayFactor = 5;
 // but no more often than this.
 constexpr std::chrono::milliseconds kReloadInterval{100};
 constexpr std::chrono::milliseconds kWatchInterval{1000};
-// To search the mappings for what may never be published costs more.
+// Searching the mappings for facts that may never be published costs more.
 constexpr std::chrono::milliseconds kSearchInterval{5000};
 
 }  // namespace
 
-// Recognizes a publisher by its file and load bias; if the load bias has changed, by its file.
+// Recognizes a publisher by its file and load bias or, if the load bias has changed, by its file.
 std::vector<std::uint8_t> PublisherTable::adopt(const std::vector<Publisher>& publishers) {
   std::vector<std::optional<std::size_t>> chosen(publishers.size());
   std::vector<bool> taken(paths_.size());
-  // First those with the same load bias, so that no copy gets the index of another.
+  // Start with those of the same load bias, so that no copy gets the index of another.
   for (const bool same_place : {true, false}) {
     for (std::size_t i = 0; i < publishers.size(); ++i) {
       for (std::size_t known = 0; known < paths_.size() && !chosen[i]; ++known) {
@@ -100,8 +100,8 @@ TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
     inherited->of_parent = true;
     plan_.facts = std::move(inherited);
   }
-  // on_fork() has copied the parent's recipes. The parent may have been planned again since, or may
-  // have to be: then the child must be, too.
+  // on_fork() has copied the parent's recipes. If the parent was planned again since, or has to be,
+  // the child must be planned, too.
   if (parent.next_plan_ || Clock::now() - parent.last_plan_ < kLatestEvent) plan_soon();
 }
 
@@ -150,7 +150,8 @@ void TrackedProcess::adopt(ProcessPlan plan) {
   std::shared_ptr<const ProcessFacts> facts = std::exchange(plan.facts, std::move(plan_.facts));
   plan_ = std::move(plan);
   adopt_facts(std::move(facts));
-  // The plan was made by what is to be read now, which may be less than what stays.
+  // The plan was made with the facts that can be read now, which may be fewer than those that are
+  // kept.
   for (Publisher& publisher : plan_.publishers) {
     find_source(publisher.recipe.source)->adapt(plan_.facts.get(), publisher.recipe);
   }
@@ -169,14 +170,14 @@ void TrackedProcess::adopt(ProcessPlan plan) {
   }
 }
 
-// What is known stays where nothing, or nothing whole, is to be read: a fork still has the records of
+// Known facts stay if the new ones are missing or incomplete: a forked child still has the facts of
 // its parent, and a writer may be in the middle of an update.
 bool TrackedProcess::adopt_facts(std::shared_ptr<const ProcessFacts> facts) {
   if (!facts || (plan_.facts && facts->published_ns == 0)) return false;
   const bool news = !plan_.facts || !say_the_same(*plan_.facts, *facts);
   if (user_facts_ && facts->variable_keys.empty()) {
     auto with_keys = std::make_shared<ProcessFacts>(*facts);
-    with_keys->variable_keys = user_facts_->variable_keys;  // which the process does not know
+    with_keys->variable_keys = user_facts_->variable_keys;  // the process does not know these keys
     facts = std::move(with_keys);
   }
   plan_.facts = std::move(facts);
@@ -220,7 +221,7 @@ void TrackedProcess::adopt(ProcessLabels labels) {
     publisher_of_recipe_[place] = publishers_.adopt_source(label.source);
   }
   own_labels_ = std::move(labels);
-  ++publisher_epoch_;  // what was decoded has other labels of the process
+  ++publisher_epoch_;  // samples that were decoded before have other labels of the process
 }
 
 void TrackedProcess::on_mapping(const Mapping& mapping) {
@@ -250,7 +251,7 @@ void TrackedProcess::on_exit() {
 }
 
 void TrackedProcess::on_mappings_lost() {
-  // Not at once: if events get lost, there is no time to plan every process over and over.
+  // Wait a little: if events get lost, there is no time to plan every process over and over.
   if (!next_plan_) next_plan_ = Clock::now() + kRetryDelay;
 }
 

@@ -1,4 +1,4 @@
-// One process of a recording: its mappings, its plan, and when to look at it again.
+// One process of a recording: its mappings, its plan, and when to plan it again.
 #pragma once
 
 #include <array>
@@ -23,11 +23,11 @@ namespace labelscope::cli {
 class PublisherTable {
  public:
   // Returns the index of each publisher of the plan, in the plan's order. Copies of one file
-  // (dlmopen) have an index each. A library that is loaded again has its old index.
+  // (dlmopen) have an index each. A library that is loaded again gets its old index.
   std::vector<std::uint8_t> adopt(const std::vector<Publisher>& publishers);
   // The index of labels that come from no file.
   std::uint8_t adopt_source(ProcessSource source);
-  // Titles by index: paths, mostly. A file with several copies is there several times.
+  // Titles by index, mostly paths. A file with several copies is there several times.
   const std::vector<std::string>& paths() const { return paths_; }
   // Continues another table, of which the titles are known.
   void resume(std::vector<std::string> paths) {
@@ -37,7 +37,7 @@ class PublisherTable {
 
  private:
   std::vector<std::string> paths_;
-  std::vector<Address> load_biases_;  // by index; the last one
+  std::vector<Address> load_biases_;  // the last load bias of each index
 };
 
 class TrackedProcess final : public ProcessContext {
@@ -60,7 +60,7 @@ class TrackedProcess final : public ProcessContext {
   // Whether every program that the process ran was planned, and none has anything that may publish
   // labels.
   bool publishes_nothing() const { return looked_at_ && !may_have_published_; }
-  // Tells that the program that it runs now publishes nothing.
+  // The program that it runs now publishes nothing.
   void note_no_publisher() { looked_at_ = true; }
   // Whether labels came from one of its files.
   bool publishes() const;
@@ -87,7 +87,8 @@ class TrackedProcess final : public ProcessContext {
     return !ended() && next_plan_ && now >= *next_plan_;
   }
 
-  // Labels of the process (process_labels.h), of the program that it runs now.
+  // Whether the labels of the process (process_labels.h) were read for the program that it runs
+  // now.
   bool knows_own_labels() const { return own_labels_.has_value(); }
   void forget_own_labels() {
     if (own_labels_) ++publisher_epoch_;
@@ -103,18 +104,18 @@ class TrackedProcess final : public ProcessContext {
 
   // What the process has published of itself (process_facts.h); null: nothing.
   const ProcessFacts* facts() const { return plan_.facts.get(); }
-  // Looks whether that has changed, if it is time to.
+  // Checks whether these have changed, if it is time to.
   void watch_facts(Clock::time_point now);
-  // Reads it again. True: it says something else.
+  // Reads them again. Returns true if they have changed.
   bool renew_facts(Clock::time_point now);
 
-  // ProcessContext
+  // These implement ProcessContext.
   Index module_at(Address address) override;
   Index kernel_module() override { return modules_->kernel(); }
   std::uint64_t address_epoch() const override { return space_.epoch() + own_epoch_; }
   std::uint64_t publisher_epoch() const override { return publisher_epoch_; }
   std::uint8_t publisher(std::uint8_t index) const override;
-  // With those of the process.
+  // Adds the labels of the process.
   Observation decode(std::span<const std::byte> bytes) override;
 
  private:
@@ -139,7 +140,7 @@ class TrackedProcess final : public ProcessContext {
   ProcessPlan plan_;
   std::vector<ls_tls_recipe> recipes_;
   PublisherTable publishers_;
-  // By the publisher's place in the plan; behind these, by ProcessSource.
+  // By the publisher's place in the plan; after these, by ProcessSource.
   std::array<std::uint8_t, LS_MAX_PUBLISHERS + kProcessSources> publisher_of_recipe_{};
   std::optional<ProcessLabels> own_labels_;  // none: not read yet, of the program that it runs now
   bool renews_own_labels_ = false;

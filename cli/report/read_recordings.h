@@ -1,4 +1,5 @@
-// Recordings from files: read, chosen from, added up. What is wrong with one is said here.
+// Reads recordings from files, selects samples, and adds them up. Problems of a file are reported
+// here.
 #pragma once
 
 #include <optional>
@@ -14,9 +15,9 @@ namespace labelscope::cli {
 
 struct ReadRecordings {
   std::optional<Profile> profile;  // empty: one could not be read, and `status` says why
-  int status = kExitOk;          // of what was read: kExitRuntimeError if something of it was lost
-  std::set<std::string> keys;    // that samples have, before any was left out
-  std::vector<SeenValues> seen;  // by the conditions
+  int status = kExitOk;            // kExitRuntimeError if something was lost in reading
+  std::set<std::string> keys;      // keys that samples have, before any sample was left out
+  std::vector<SeenValues> seen;    // one for each condition
 };
 
 // "-" is stdin. `value`: as read_recording().
@@ -28,8 +29,8 @@ bool has_no_values(const Profile& profile);
 // "its values are all 0: 12 entries of contentions"
 std::string no_values_text(const Profile& profile);
 
-// Why the selection leaves nothing of them: the condition that no sample meets, and the values that
-// there are.
+// Explains why the selection leaves nothing: the condition that no sample meets, and the values
+// that there are.
 std::string why_none_is_left(const Selection& selection, const ReadRecordings& recordings);
 
 }  // namespace labelscope::cli

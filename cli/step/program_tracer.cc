@@ -15,7 +15,7 @@
 
 #include "cli/step/traced_threads.h"
 
-// The kernel's name for it; C libraries agree on none.
+// The kernel has this name for it; C libraries do not agree on one.
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -23,15 +23,15 @@
 namespace labelscope::cli {
 namespace {
 
-// How often this stops threads that run freely, to look at their labels. Ever more rarely if it
-// finds nothing, because a stop can end a system call early.
+// This stops threads that run freely so often, to read their labels. It does so ever more rarely if
+// it finds nothing, because a stop can end a system call early.
 constexpr std::chrono::milliseconds kTick{10};
 constexpr std::chrono::seconds kLongestInterval{1};
 constexpr std::chrono::milliseconds kBetweenProgress{50};
 
-// Wakes the calling thread out of waitpid() now and then: a program that does nothing that is of
-// interest to its tracer makes no stops, and is to be looked at all the same. One object in a
-// process at a time.
+// Wakes the calling thread out of waitpid() now and then: a program that does nothing interesting
+// makes no stops, and its labels must be read all the same. A process may have one such object at a
+// time.
 class Ticks {
  public:
   // System calls of this thread end with EINTR at each tick, by a signal whose handler does
@@ -51,7 +51,7 @@ class Ticks {
   }
   ~Ticks() {
     if (has_timer_) ::timer_delete(timer_);
-    // One that is still on its way must not meet the default action, which ends the process.
+    // A signal that is still on its way must not meet the default action, which ends the process.
     ::signal(signal_, SIG_IGN);
     ::sigaction(signal_, &before_, nullptr);
   }
@@ -103,7 +103,7 @@ class ProgramTracer {
     if (!options_.progress || now - told_ < kBetweenProgress) return;
     told_ = now;
     CheckEffort effort = record_.effort;
-    effort.samples = 0;  // not to be shown: the updates say more
+    effort.samples = 0;  // not to be shown: the updates are more exact
     options_.progress(effort);
   }
 
@@ -120,7 +120,7 @@ class ProgramTracer {
     handle_stop(*thread, event.status);
   }
 
-  // A new thread, or a new process.
+  // Adopts a new thread, or a new process.
   TracedThread* adopt(Tid tid) {
     const Kin kin = kin_of(tid, pid_);
     if (kin == Kin::kGone) return nullptr;
@@ -131,7 +131,7 @@ class ProgramTracer {
     } else if (process_ && !is_over_) {
       thread.stepper = std::make_unique<ThreadStepper>(tid, *process_, record_);
     }
-    // The program forked it and has ended since. This process has not run yet.
+    // The program has forked this process and has ended. The process has not run yet.
     if (record_.wait_status) ::kill(raw(tid), SIGKILL);
     return &thread;
   }
@@ -212,7 +212,7 @@ class ProgramTracer {
       return;
     }
     stop_at_end(thread.tid);
-    // The other threads are gone, and the one that goes on has the first one's number.
+    // The other threads are gone, and the remaining one has the first one's number.
     threads_.remove_all_but_first();
     if (thread.stepper) thread.stepper->finish();
     thread.stepper.reset();
@@ -241,7 +241,7 @@ class ProgramTracer {
     threads_.kill_all();
   }
 
-  // Stops threads that run freely, to look at their labels: an unknown function that changes labels
+  // Stops threads that run freely, to read their labels: an unknown function that changes labels
   // can only be noticed by its effect.
   void interrupt_for_looks() {
     if (!process_ || !process_->has_begun() || record_.wait_status) return;
@@ -305,7 +305,7 @@ class ProgramTracer {
     } else if (read_position(thread.tid)) {
       record_.no_watchpoints = true;
       process_->suspects().begin();
-      process_->suspects().note_labels();  // there may be some
+      process_->suspects().note_labels();  // a vfork child may have labels
     }
   }
 
@@ -374,8 +374,9 @@ class ProgramTracer {
   StepRecord& record_;
   std::unique_ptr<SteppedProcess> process_;  // null before the first exec
   TracedThreads threads_;
-  Clock::time_point told_;  // when progress was told
-  bool is_over_ = false;    // the check, not the program: threads only run, without steppers
+  Clock::time_point told_;  // when progress was last reported
+  // the check is over, not the program: threads only run, without steppers
+  bool is_over_ = false;
 };
 
 }  // namespace

@@ -3,8 +3,8 @@
 namespace labelscope::cli {
 namespace {
 
-// All are suspected again so often. Each time costs what the first time did, and a program whose
-// labels change where nobody can see it would else be stepped for ever.
+// All are suspected again so often. Each time costs as much as the first time. Without this limit a
+// program whose labels change unseen would be stepped for ever.
 constexpr unsigned kTimesAgain = 8;
 
 }  // namespace
@@ -16,7 +16,7 @@ void Suspects::note_labels() {
 }
 
 void Suspects::add_range(const MappedCode& range) {
-  // Of a publishing library every function is a trigger already.
+  // In a publishing library every function is a trigger already.
   if (!has_labels_ || range.file->role != CodeRole::kProgram) return;
   for (const FunctionSymbol& function : range.file->functions) {
     const Address start = function.start + range.bias;

@@ -19,11 +19,11 @@
 //   - If the function itself goes on for long without changing labels, its stepping ends.
 //   - In a declared update everything is stepped.
 //
-// Without watchpoints nothing tells that labels change while a thread runs. Then nearly every
+// Without watchpoints nothing shows that labels change while a thread runs. Then nearly every
 // function is a trigger, and less is left out (suspects.h, leave_out_long()).
 //
 // Not every function that is stepped was entered at its first instruction: a watchpoint stops a
-// thread in the middle of one. Its frame is "open-ended": nobody knows the return address, so the
+// thread in the middle of one. Its frame is "open-ended": its return address is unknown, so the
 // frame ends at the next return instruction.
 #pragma once
 
@@ -71,13 +71,14 @@ class ThreadStepper {
   void at_breakpoint(const Position& position);
   // The thread ran and wrote to a watched word, or (kWatchTrapsBefore) is about to.
   void at_watchpoint(const Position& position);
-  // The thread ran and was stopped for a look, or is about to end. True if its labels had changed.
+  // The thread ran and was stopped so that its labels can be read, or is about to end. Returns true
+  // if its labels had changed.
   bool at_any_point();
   // The thread executed the instruction at `before`.
   void after_step(const Position& before, const Position& after);
   // A signal came while the thread executed the instruction at `before`.
   void interrupted_at(const Position& before);
-  // A signal handler is about to run. When it has returned, the thread goes on at `resumed`.
+  // A signal handler is about to run. When it has returned, the thread continues at `resumed`.
   void enter_handler(const Position& resumed);
   // Finds the thread's variables, and which words to watch.
   std::vector<Address> words_to_watch();
@@ -123,19 +124,19 @@ class ThreadStepper {
   CallStack calls_;
   std::vector<Interruption> interrupted_;
   Interval since_;               // what happened since the last change
-  std::vector<JumpBack> jumps_;  // since the last change, too
+  std::vector<JumpBack> jumps_;  // jumps since the last change
   std::uint64_t changes_ = 0;
   std::uint64_t steps_ = 0;
-  std::uint64_t changed_at_step_ = 0;  // when the last change came
-  bool had_labels_ = false;            // when stepping began
-  bool about_to_leave_out_ = false;    // a function, as soon as what it has called has returned
-  std::uint64_t quiet_ = 0;            // steps since a change, or since stepping began
-  std::uint64_t region_ = 0;           // declared update; 0: none
+  std::uint64_t changed_at_step_ = 0;  // step of the last change
+  bool had_labels_ = false;            // whether it had labels when stepping began
+  bool about_to_leave_out_ = false;    // a function will be left out when its callees have returned
+  std::uint64_t quiet_ = 0;            // steps since the last change, or since stepping began
+  std::uint64_t region_ = 0;           // the declared update; 0: none
   std::uint64_t region_steps_ = 0;
   std::uint64_t next_frame_ = 1;
   std::uint64_t vain_watches_ = 0;  // writes to watched words that changed no labels
-  // A function of the runtime (memcpy, free) wrote to a watched word. Who called it is known only
-  // when it returns.
+  // A function of the runtime (memcpy, free) wrote to a watched word. Its caller is known only when
+  // it returns.
   bool caller_to_learn_ = false;
 };
 

@@ -33,7 +33,7 @@ struct TracedThread {
   Flow flow = Flow::kNext;                 // of the instruction there
   bool running = false;
   bool stepping = false;   // resumed by one instruction
-  bool signalled = false;  // resumed with a signal, of which it may have a handler
+  bool signalled = false;  // resumed with a signal, for which it may have a handler
   std::vector<Address> watched;
   // It runs through an exclusive sequence, until it comes to a breakpoint at one of these.
   std::vector<Address> exits;
@@ -45,32 +45,33 @@ class TracedThreads {
  public:
   struct Event {
     Tid tid{};
-    int status = 0;  // of wait4()
+    int status = 0;  // status of wait4()
   };
 
   explicit TracedThreads(Pid program) : program_(program) {}
 
-  // Call it before the program is executed. kPermission: the kernel refuses ptrace; the error tells
-  // why.
+  // Call it before the program is executed. Fails with kPermission if the kernel refuses ptrace;
+  // the error has the reason.
   Status seize();
-  // Nothing: all have ended. Calls `interrupted` when a signal has come instead of an event.
+  // Returns nullopt if all have ended. Calls `interrupted` when a signal has come instead of an
+  // event.
   std::optional<Event> next(const std::function<void()>& interrupted);
-  // An event that is to be handled before all others.
+  // Puts an event before all others.
   void put_first(Event event) { waiting_.push_front(event); }
 
-  // Null: it is not known yet, or no longer.
+  // Null: the thread is not known yet, or no longer.
   TracedThread* find(Tid tid);
   TracedThread& add(Tid tid, Kin kin);
   void remove(Tid tid) { threads_.erase(tid); }
-  // After an exec, of the program's threads only the first one is there.
+  // After an exec, only the first of the program's threads is left.
   void remove_all_but_first();
   void for_each(const std::function<void(TracedThread&)>& call);
   void kill_all();
 
-  // Stops all running threads in the memory of this one, and returns those that can be let go as if
-  // nothing had happened. The others run no code before their events are handled.
+  // Stops all running threads in the memory of this one, and returns those that can be resumed as
+  // if nothing had happened. The others run no code before their events are handled.
   std::vector<TracedThread*> hold_others(const TracedThread& thread);
-  // Waits for this one thread. Nothing: other code has collected its end.
+  // Waits for this one thread. nullopt: other code has collected its end.
   std::optional<int> wait_for(TracedThread& thread);
 
  private:
@@ -78,7 +79,7 @@ class TracedThreads {
 
   Pid program_;
   std::map<Tid, TracedThread> threads_;
-  std::deque<Event> waiting_;  // those that came while we waited for other threads
+  std::deque<Event> waiting_;  // events that came while we waited for other threads
 };
 
 }  // namespace labelscope::cli

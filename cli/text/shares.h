@@ -27,7 +27,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole);
 // seconds.
 std::string time_text(std::uint64_t ns);
 
-// "12.3 us", "4.56 MiB", "1,234": nanoseconds, bytes, and numbers of anything else.
+// Returns "12.3 us", "4.56 MiB" or "1,234", for nanoseconds, bytes, and numbers of anything else.
 std::string amount_text(std::uint64_t amount, std::string_view unit);
 
 // How far a share may be from the truth by chance, as a standard error: two of three recordings lie

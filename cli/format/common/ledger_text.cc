@@ -27,7 +27,8 @@ std::uint64_t all_stacks(const Ledger& ledger) {
   return all;
 }
 
-// " (1.2 s cpu, 340 ms waiting)": what is attributed, by its kinds; empty where there is one.
+// Returns " (1.2 s cpu, 340 ms waiting)", the attributed time by its kinds; empty if there is one
+// kind.
 std::string kinds_text(const Profile& profile) {
   if (!profile.has_kinds()) return {};
   std::vector<std::uint64_t> sums(profile.values.size());
@@ -105,7 +106,7 @@ std::string time_line(const Profile& profile) {
   if (profile.backend.empty()) {  // a pprof file of another tool
     return amount_text(time.whole(), value.unit) + " of " + value.name + " (" + value.unit + ")";
   }
-  // Of several kinds together, the time is that of their threads.
+  // Several kinds together are the time of their threads.
   const TimeKind* kind = time_kind(value);
   if (kind == nullptr) kind = &kTimeKinds[LS_WHOLE_TIME];
   const std::string whole = time_text(time.whole()) + " of " + std::string(kind->words);

@@ -21,7 +21,8 @@ inline constexpr std::string_view kThreadNameKey = "thread_name";
 inline constexpr std::string_view kCommKey = "comm";
 // the one in which the thread itself was
 inline constexpr std::string_view kFunctionKey = "function";
-// What the thread did, by the name of its kind of time; of profiles with several kinds.
+// What the thread did, as the name of its kind of time. Only profiles with several kinds have this
+// key.
 inline constexpr std::string_view kStateKey = "state";
 // What every sample has.
 std::vector<std::string> keys_of_every_sample();

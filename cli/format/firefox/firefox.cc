@@ -291,7 +291,7 @@ class FirefoxRenderer {
                  [&](std::size_t i) { return ms_text(track.rows[i].time_ns); });
     append_array(text, "weight", count,
                  [&](std::size_t i) { return weight_text(track.rows[i].weight_ns); });
-    // Time on a processor, as far as the recording tells it from other time.
+    // This is time on a processor, if the recording distinguishes it from other time.
     const ValueType on_cpu = time_value(LS_ON_CPU);
     if (std::ranges::find(profile_.values, on_cpu) != profile_.values.end()) {
       append_array(text, "threadCPUDelta", count, [&](std::size_t i) {

@@ -1,5 +1,5 @@
-// A line is a JSON object. nlohmann's parser reads those with strings; sample lines, of which there
-// are millions, are read here if they look as jsonl.cc writes them.
+// Each line is a JSON object. nlohmann's parser reads those with strings; this file itself reads
+// sample lines, of which there are millions, if they look as jsonl.cc writes them.
 #include "cli/format/jsonl/jsonl_reader.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class Reader {
  public:
   explicit Reader(ReadBudget& budget) : budget_(budget) {}
   Status take(std::string_view line);
-  // Another recording begins: what follows has numbers of its own.
+  // Another recording begins here, and its numbers are its own.
   bool is_over() const { return is_over_; }
   bool has_header() const { return has_header_; }
   void too_long() { damaged("it has more than 16 MiB"); }
@@ -53,7 +53,7 @@ class Reader {
  private:
   Status take_header(Fields fields);
   bool take_values(Fields& fields);
-  // What is wrong with the line; empty: nothing.
+  // Returns what is wrong with the line; empty: nothing.
   std::string_view take_table_line(const std::string& type, Fields& fields);
   void take_ledger(Fields& fields);
   bool take_sample(SampleRow row);
@@ -71,13 +71,13 @@ class Reader {
 
   ReadBudget& budget_;
   ReadRecording read_;
-  std::vector<std::uint8_t> outcomes_;  // ours, by the recording's numbers
-  std::vector<std::uint16_t> flags_;    // ours, by the recording's bits
+  std::vector<std::uint8_t> outcomes_;  // our outcomes, by the recording's numbers
+  std::vector<std::uint16_t> flags_;    // our flags, by the recording's bits
   std::uint64_t line_ = 0;
   std::uint64_t damaged_ = 0;
   std::string first_damage_;
   std::set<Index> lost_label_sets_;  // entries that are empty because their lines are damaged
-  bool labels_were_lost_ = false;    // of a sample
+  bool labels_were_lost_ = false;    // those of a sample
   bool is_over_ = false;
   bool has_header_ = false;
   bool has_ledger_ = false;
@@ -114,7 +114,7 @@ Status Reader::take(std::string_view line) {
   }
   if (object.is_discarded() || !fields.good()) {
     damaged("it is no JSON object");
-    // A line that was cut, and the next recording behind it.
+    // The line was cut, and the next recording follows on it.
     if (line.find(kHeaderBegins) != std::string_view::npos) end_at_next_recording();
   } else if (type == "header") {
     end_at_next_recording();
@@ -137,7 +137,7 @@ Status Reader::take(std::string_view line) {
   return {};
 }
 
-// Numbers have the meaning that the header gives them.
+// The header says what numbers mean.
 Status Reader::take_header(Fields fields) {
   if (const std::uint64_t version = fields.number("version"); version != kVersion) {
     return Error{ErrorCode::kUnsupported,
@@ -164,7 +164,7 @@ Status Reader::take_header(Fields fields) {
   fields.each("outcomes", [&](const Json& name) {
     unsigned ours = 0;
     while (ours < LS_OUTCOME_COUNT && outcome_name(ours) != fields.bytes_of(name)) ++ours;
-    // One that is not known here is a way of being unreadable.
+    // An outcome that is not known here counts as unreadable.
     if (ours == LS_OUTCOME_COUNT) ours = LS_UNREADABLE_MALFORMED;
     outcomes_.push_back(static_cast<std::uint8_t>(ours));
   });
@@ -183,7 +183,7 @@ Status Reader::take_header(Fields fields) {
   return {};
 }
 
-// One value type is called the mode; several have a field of their own besides.
+// A single value type is in the field of the mode; several have a field of their own.
 bool Reader::take_values(Fields& fields) {
   std::vector<ValueType>& values = read_.profile.values;
   values.clear();
@@ -213,11 +213,11 @@ std::string_view Reader::take_table_line(const std::string& type, Fields& fields
   if (type == "location") return place(profile.locations, fields, location(fields));
   if (type == "stack") return place(profile.stacks, fields, stack(fields));
   if (type == "labels") return place(profile.label_sets, fields, label_set(fields));
-  return {};  // of a later version
+  return {};  // line of a later version
 }
 
-// Where lines before were damaged, their places stay empty. Of two lines with one ID nobody knows
-// which is meant, so its place is emptied.
+// If lines were damaged, their places stay empty. If two lines have one ID, references to it are
+// ambiguous, so its place is emptied.
 template <class T>
 std::string_view Reader::place(std::vector<T>& table, Fields& fields, T entry) {
   const std::uint64_t id = fields.number("id");
@@ -251,7 +251,7 @@ Process Reader::process(Fields& fields) {
   return made;
 }
 
-// An account may be a thread that comes later.
+// The account may be a thread that comes later.
 Thread Reader::thread(Fields& fields) {
   Thread made;
   made.pid = Pid{fields.small<std::int32_t>("pid")};
@@ -309,7 +309,7 @@ Stack Reader::stack(Fields& fields) {
   unsigned ours = LS_STACK_NOT_WANTED;
   while (ours < LS_STACK_END_COUNT && stack_end_name(static_cast<ls_stack_end>(ours)) != end)
     ++ours;
-  // One that is not known here is a way of not reaching the root.
+  // An end that is not known here counts as not reaching the root.
   made.end = ours < LS_STACK_END_COUNT ? static_cast<ls_stack_end>(ours) : LS_STACK_NO_WAY_ON;
   return made;
 }
@@ -352,7 +352,7 @@ bool Reader::take_sample(SampleRow row) {
   return true;
 }
 
-// "No such label" would say of the program what is true of the file alone.
+// "No such label" would be a statement about the program that is true of the file only.
 void Reader::lose_labels(SampleRow& row) {
   if (is_unreadable(row.outcome)) return;
   row.outcome = LS_UNREADABLE_LOST;

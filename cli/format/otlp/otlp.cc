@@ -90,7 +90,7 @@ class OtlpRenderer {
  private:
   // The encoded Profile.samples of one process.
   struct Samples {
-    std::vector<std::string> of_value;  // by Profile::values
+    std::vector<std::string> of_value;  // indexed as Profile::values
     std::string count;
     std::string comm;
     const Process* process = nullptr;

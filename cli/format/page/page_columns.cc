@@ -177,8 +177,8 @@ class Builder {
     }
   }
 
-  // A label set of the page: labels, outcome, and the kind of time, which is a label there. Where
-  // publishers disagree, values name their publishers, which are those of the process.
+  // Returns a label set of the page: labels, outcome, and the kind of time, which is a label there.
+  // If publishers disagree, values name their publishers, which belong to the process.
   std::uint32_t set_of(const SampleRow& row) {
     const bool named = (row.flags & LS_KEY_CONFLICT) != 0 && row.thread != kNoIndex;
     const std::int32_t pid = named ? raw(profile_.threads[row.thread].pid) : 0;

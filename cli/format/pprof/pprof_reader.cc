@@ -42,7 +42,7 @@ constexpr std::size_t kOfEntry = 64;  // of a table by ID or by text
 constexpr std::size_t kMostFrames = 1'000'000;
 constexpr std::size_t kMostSampleLabels = kMostLabels + 16;  // the program's, and our own
 
-// IDs are any numbers: an attacker's, too.
+// IDs are any numbers, also those that an attacker chose.
 using ById = std::unordered_map<std::uint64_t, Index>;
 
 class PprofReader {
@@ -86,12 +86,13 @@ class PprofReader {
   IndexTable stacks_;
   PprofSampleLabels labels_{read_.profile};
   std::unordered_map<std::string, SampleRow> label_rows_;  // by the bytes of the labels
-  std::unordered_map<std::int32_t, std::size_t> by_pid_;   // processes, for their attributes
+  // number of the process, whose attributes are set later
+  std::unordered_map<std::int32_t, std::size_t> by_pid_;
   std::set<std::pair<std::int32_t, std::string_view>> attribute_keys_;
   bool cut_ = false;
-  std::uint64_t damaged_ = 0;   // messages
-  std::uint64_t dangling_ = 0;  // references to what is not there
-  std::uint64_t negative_ = 0;  // samples
+  std::uint64_t damaged_ = 0;   // number of messages
+  std::uint64_t dangling_ = 0;  // number of references to missing entries
+  std::uint64_t negative_ = 0;  // number of samples
 };
 
 void PprofReader::put_aside(std::string_view bytes) {
@@ -131,7 +132,7 @@ void PprofReader::put_aside(std::string_view bytes) {
   if (profile.duration_ns > kLatest - profile.start_unix_ns) profile.duration_ns = 0;
 }
 
-// 0 is the empty text, and what is beyond the table, too.
+// Number 0, and any number beyond the table, is the empty text.
 std::string_view PprofReader::text(std::int64_t number) {
   if (number >= 0 && static_cast<std::uint64_t>(number) < strings_.size()) {
     return strings_[static_cast<std::size_t>(number)];
@@ -235,7 +236,7 @@ void PprofReader::take_mapping(std::string_view message) {
   } else if (!module.path.empty() && module.path.front() != '[') {
     module.kind = ProfileModule::Kind::kFile;
   }
-  // What linkers mostly do: the link-time address is the place in the file.
+  // Most linkers make the link-time address equal to the place in the file.
   module.load_bias = module.start - module.file_offset;
   if (modules.empty() && module.kind == ProfileModule::Kind::kFile) read_.profile.program = 0;
   modules.push_back(std::move(module));
@@ -282,7 +283,7 @@ void PprofReader::take_location(std::string_view message) {
   });
   budget_.keep(kOfEntry + sizeof location);
   std::vector<Location>& locations = read_.profile.locations;
-  // What we write where there is no stack (pprof.cc).
+  // We write such a location if there is no stack (pprof.cc).
   const bool none = location.module == kNoIndex && location.address == 0 &&
                     location.lines.size() == 1 && location.lines[0].function == kNoStack;
   const Index index = none ? kNoIndex : static_cast<Index>(locations.size());
@@ -312,7 +313,7 @@ Index PprofReader::stack_of(std::vector<Index> frames) {
   return found;
 }
 
-// False: it is left out, and counted.
+// Returns false if the sample is left out; it is counted then.
 bool PprofReader::take_sample(std::string_view message) {
   std::vector<Index> frames;
   std::vector<std::int64_t> values;
@@ -355,7 +356,8 @@ bool PprofReader::take_values(const std::vector<std::int64_t>& values, SampleRow
   const std::int64_t weight = values[chosen_.weight];
   const std::int64_t count = chosen_.samples ? values[*chosen_.samples] : 1;
   if (weight < 0 || count < 0) return ++negative_, false;
-  if (weight == 0 && (count == 0 || !chosen_.samples)) return false;  // of another value only
+  // the sample is only about another value
+  if (weight == 0 && (count == 0 || !chosen_.samples)) return false;
   row.weight_ns = static_cast<std::uint64_t>(weight);
   row.count = static_cast<std::uint64_t>(count);
   if (row.weight_ns > UINT64_MAX / chosen_.scale) return ++damaged_, false;
@@ -363,7 +365,7 @@ bool PprofReader::take_values(const std::vector<std::int64_t>& values, SampleRow
   return true;
 }
 
-// Of a sample with several kinds of time, each is a row. The sample counts with the first one.
+// A sample with several kinds of time becomes a row for each. It is counted in the first one.
 void PprofReader::take_more_kinds(const std::vector<std::int64_t>& values, SampleRow row) {
   std::vector<SampleRow>& rows = read_.profile.rows;
   for (const auto& [number, value] : chosen_.more) {
@@ -402,7 +404,7 @@ PprofLabel PprofReader::label(std::string_view message) {
   if (!good) ++damaged_;
   if (!string.empty()) made.is_number = false;
   made.text = made.is_number ? std::to_string(made.number) : std::string(string);
-  // A unit that repeats the key says nothing.
+  // A unit that repeats the key adds nothing.
   if (made.is_number && !unit.empty() && unit != made.key) made.text.append(" ").append(unit);
   return made;
 }
@@ -430,7 +432,7 @@ bool PprofReader::take_labels(const std::string& encoded, SampleRow& row) {
   return true;
 }
 
-// Ours say what pprof has no field for (pprof.cc, add_comments).
+// Our own comments hold what pprof has no field for (pprof.cc, add_comments).
 void PprofReader::take_comments() {
   Profile& profile = read_.profile;
   const std::pair<std::string_view, std::string*> kOurs[] = {
@@ -455,7 +457,7 @@ void PprofReader::take_comments() {
   if (profile.event.empty()) profile.event = cut_ ? "a tool that is not known" : "another tool";
 }
 
-// "attribute of process 42: service.name=shop"
+// Takes "attribute of process 42: service.name=shop".
 void PprofReader::take_attribute(std::string_view comment) {
   constexpr std::string_view kBegin = "attribute of process ";
   if (!comment.starts_with(kBegin)) return;

@@ -12,7 +12,8 @@ std::string full_text(const ValueType& type) { return type.name + "/" + type.uni
 
 using NumberedTypes = std::vector<std::pair<std::size_t, ValueType>>;
 
-// The kinds of time beside the chosen one. The whole time of threads has all of them in it.
+// Returns the kinds of time besides the chosen one. If that is the whole time of threads, it
+// includes all others, and there are none.
 NumberedTypes other_kinds(const std::vector<ValueType>& types, std::size_t chosen) {
   NumberedTypes more;
   std::vector<std::string_view> names{kTimeKinds[LS_WHOLE_TIME].name, types[chosen].name};

@@ -19,7 +19,7 @@ struct ChosenValues {
   std::optional<std::size_t> samples;  // which of them counts samples
   std::uint64_t scale = 1;             // to nanoseconds
   ValueType value;
-  // Of a recording with several kinds of time: the others, which are nanoseconds, too.
+  // The other kinds of time of a recording that has several; they are nanoseconds, too.
   std::vector<std::pair<std::size_t, ValueType>> more;
   std::string counted;  // Profile::counted
   std::string note;     // for people; empty where there was no choice
