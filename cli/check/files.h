@@ -36,7 +36,7 @@ class LoadedFiles {
     UniqueFd waiting;                       // open until it is judged
     std::optional<CheckedSubject> subject;  // set if it was judged and publishes, or tries to
     std::string version_in_memory;          // what is wrong with it; empty if nothing
-    RuleId loading_rule{};                  // that it must be loaded at the start
+    RuleId loading_rule{};                  // the rule that it must be loaded at the start
     std::optional<bool> loaded_later;       // nullopt: not known
   };
 

@@ -33,7 +33,7 @@ std::string describe_labels(const TrackedProcess& process) {
   for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
     const Publisher& publisher = plan.publishers[i];
     text += (i == 0 ? "labels from " : ", and from ") + escape_terminal(publisher.path);
-    // How its variable is reached is for dump --explain.
+    // dump --explain shows how its variable is reached.
     if (!goes_without_saying(publisher)) {
       text += " (" + escape_terminal(variable_name(publisher)) + ")";
     }

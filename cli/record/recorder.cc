@@ -94,7 +94,8 @@ Status Recorder::step(std::chrono::milliseconds timeout) {
   return {};
 }
 
-// Samples of a thread that ends come a moment after the end of its process.
+// Samples of a thread that ends come a moment after the end of its process, so it is kept until
+// then.
 void Recorder::let_go(TrackedProcess::Clock::time_point now) {
   if (now < next_let_go_) return;
   next_let_go_ = now + TrackedProcess::kLatestEvent;
@@ -196,8 +197,8 @@ TrackedProcess* Recorder::find(Pid pid) {
   return last_process_;
 }
 
-// A thread that ends works in the kernel for a while, and nothing else is sampled of its process: no
-// address and no label is left to be understood.
+// A thread that ends works in the kernel for a while, and only this is still sampled of its
+// process: no address and no label of it need to be understood.
 TrackedProcess* Recorder::find_gone(Pid pid) {
   const auto gone = gone_.find(pid);
   if (gone == gone_.end()) return nullptr;

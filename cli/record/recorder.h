@@ -26,40 +26,42 @@
 
 namespace labelscope::cli {
 
-// What the plans of processes say of a variable of --tls.
+// What the plans of processes found out about a variable of --tls.
 struct VariableSeen {
   bool found = false;                        // some process had it
-  std::optional<MissingVariable> missing{};  // of one that has not
+  std::optional<MissingVariable> missing{};  // the reason of a process that has not
 };
 
 class Recorder final : private EventHandler {
  public:
   struct Options {
-    std::size_t timed_samples = 0;  // how many are kept each by itself, with its time
-    std::span<const ls_sample_kind> kinds = kOnCpuOnly;  // of the samples that will come
-    std::uint64_t period_ns = 0;  // between two samples of a thread that runs, on average
-    LabelRules labels{};          // which are kept
+    std::size_t timed_samples = 0;                       // so many samples are kept with their time
+    std::span<const ls_sample_kind> kinds = kOnCpuOnly;  // the kinds of its samples
+    std::uint64_t period_ns = 0;  // average time between two samples of a thread that runs
+    LabelRules labels{};          // decide which labels are kept
     ProcessLabelOptions process_labels{};
-    std::vector<VariableSpec> variables{};  // that are labels
+    std::vector<VariableSpec> variables{};  // variables whose values are labels
   };
 
-  // Nothing is sampled yet.
+  // Samples nothing yet.
   Recorder(std::unique_ptr<Sampler> sampler, const Options& options);
 
-  // Adds a process to sample. kVanished, kPermission as TrackedProcess::refresh(). If the process
-  // executes another program meanwhile, it is added, and planned at its on_exec().
+  // Adds a process to sample. Fails with kVanished and kPermission as TrackedProcess::refresh()
+  // does. If the process executes another program meanwhile, it is added, and planned at its
+  // on_exec().
   Status add(Pid pid);
   // Adds a child that has not executed its program yet. It is still a copy of labelscope: its
-  // mappings are not the program's, and nothing in it publishes labels. `program`: as in
+  // mappings are not the program's, and nothing in it publishes labels. `program` is that of
   // Sampler::set_before_exec().
   Status add_before_exec(Pid pid, UniqueFd program);
   // Adds the processes that this process and its children have started already. Counts those that
   // cannot be added. Returns how many were added.
   std::size_t add_children(Pid parent);
   Status start();
-  // Takes the events that have come, waits up to `timeout` for more, and plans where that is due.
+  // Takes the events that have come, waits up to `timeout` for more, and plans each process that is
+  // due.
   Status step(std::chrono::milliseconds timeout);
-  // Ends sampling and takes the rest. Call once.
+  // Ends sampling and takes the rest. Call it once.
   Status stop();
 
   std::uint64_t samples() const { return builder_.samples(); }
@@ -67,14 +69,14 @@ class Recorder final : private EventHandler {
   std::uint64_t dropped() const;
   // Changes with each planning of a process.
   std::uint64_t plans() const { return plans_; }
-  // Some stack so far has a part in the kernel.
+  // Whether some stack so far has a part in the kernel.
   bool in_kernel() const { return in_kernel_; }
   // Those that run, and those that have ended lately. Of those that ended before, one of each kind
   // is still here, as an example for messages.
   const std::map<Pid, std::unique_ptr<TrackedProcess>>& processes() const { return processes_; }
-  // All that were recorded.
+  // The number of all processes that were recorded.
   std::size_t process_count() const { return processes_.size() + gone_.size(); }
-  // What the plans of all processes said of a variable, by its number.
+  // What the plans of all processes found out about a variable, by its number.
   const VariableSeen& variable_seen(std::size_t variable) const {
     return variables_seen_[variable];
   }
@@ -82,9 +84,9 @@ class Recorder final : private EventHandler {
   const MetKeys& met_keys() const { return builder_.met_keys(); }
   const ProcessLabelReader& process_labels() const { return process_labels_; }
 
-  // Call it after stop(). Returns rows, stacks, modules, processes and the ledger. `files`:
-  // parallel to the modules. `time_ns`: CPU time of everything that was to be sampled, if the
-  // caller knows it better (from wait4()); else 0.
+  // Call it after stop(). Returns rows, stacks, modules, processes and the ledger. `files` is
+  // parallel to the modules. `time_ns` is the CPU time of all targets if the caller knows it better
+  // (from wait4()); else 0.
   Profile take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns);
 
  private:
@@ -116,16 +118,18 @@ class Recorder final : private EventHandler {
   std::map<Pid, std::uint64_t> time_at_end_;
   ModuleTable modules_;
   ProfileBuilder builder_;
-  Planner planner_;  // plans nothing, and knows what the planners of all processes know of files
+  // makes no plan itself; keeps what the planners of all processes know about files
+  Planner planner_;
   std::map<Pid, std::unique_ptr<TrackedProcess>> processes_;
-  // What the profile needs of a process that was let go of: a recording may see a million of them.
+  // What the profile needs of a process that was let go: a recording may see a million of them.
   struct Gone {
     Process process;
     bool publishes_nothing = false;
   };
   std::map<Pid, Gone> gone_;
   TrackedProcess::Clock::time_point next_let_go_{};
-  std::array<Pid, 4> examples_{};  // by whether they publish and whether something was refused
+  // indexed by whether they publish and whether something was refused
+  std::array<Pid, 4> examples_{};
   std::vector<VariableSeen> variables_seen_;
   Counts counters_;  // events that only the recorder sees
   std::uint64_t plans_ = 0;

@@ -193,7 +193,7 @@ bool TrackedProcess::renew_facts(Clock::time_point now) {
   auto mappings = (*process)->mappings();
   if (!mappings) return false;
   if (!adopt_facts(read_process_facts(**process, *mappings, plan_.needs_facts()))) return false;
-  // A walk may depend on it: then there is another recipe.
+  // Node's recipe depends on the facts: if they change, there is another recipe.
   const bool adapts = any_of(recipes_, &LabelSource::About::facts_adapt_walk);
   if (adapts && !next_plan_) next_plan_ = now;
   return true;
@@ -243,7 +243,7 @@ void TrackedProcess::on_exec() {
   plan_soon();
 }
 
-// Much of what is known of it is for labels and addresses that are still to come.
+// Frees what is only needed for labels and addresses that are still to come.
 void TrackedProcess::on_exit() {
   ended_ = Clock::now();
   caches = {};

@@ -29,7 +29,7 @@ class PublisherTable {
   std::uint8_t adopt_source(ProcessSource source);
   // Titles by index, mostly paths. A file with several copies is there several times.
   const std::vector<std::string>& paths() const { return paths_; }
-  // Continues another table, of which the titles are known.
+  // Continues another table, whose titles are known.
   void resume(std::vector<std::string> paths) {
     paths_ = std::move(paths);
     load_biases_.resize(paths_.size());
@@ -46,10 +46,11 @@ class TrackedProcess final : public ProcessContext {
   // Events come later than this only if the sampler cannot keep up.
   static constexpr std::chrono::milliseconds kLatestEvent{1000};
 
-  // `planner`: of another process of the recording. `variables`: that the user has named as labels.
+  // `planner` is that of another process of the recording. `variables` are those that the user has
+  // named as labels.
   TrackedProcess(Pid pid, ModuleTable& modules, const Planner& planner = Planner(),
                  const std::vector<VariableSpec>& variables = {});
-  // A child right after fork: the same mappings and recipes as its parent.
+  // Makes a child right after fork, with the same mappings and recipes as its parent.
   TrackedProcess(Pid pid, const TrackedProcess& parent);
 
   Pid pid() const { return pid_; }
@@ -64,23 +65,24 @@ class TrackedProcess final : public ProcessContext {
   void note_no_publisher() { looked_at_ = true; }
   // Whether labels came from one of its files.
   bool publishes() const;
-  // What a profile has of it.
+  // The part of it that a profile has.
   Process summary() const;
-  // One that has ended, of which this is all that is known.
+  // Makes it a process that has ended, of which only the summary is known.
   void become(Process summary, bool publishes_nothing);
   // AddressSpace::program
   Index program();
 
-  // Reads the mappings and plans; of a new program also the labels of the process. kVanished: the
-  // process has ended. kPermission: the kernel does not let us read it.
+  // Reads the mappings and plans; for a new program it also reads the labels of the process. Fails
+  // with kVanished if the process has ended, and with kPermission if the kernel does not let us
+  // read it.
   Status refresh(ProcessLabelReader& labels);
   void on_mapping(const Mapping& mapping);
   void on_exec();
   void on_exit();
-  // The kernel had no room to tell of some mappings.
+  // The kernel had no room to announce some mappings.
   void on_mappings_lost();
   bool ended() const { return ended_.has_value(); }
-  // Whether it has ended so long ago that nothing of it is on its way any more.
+  // Whether it has ended so long ago that no more events of it can come.
   bool is_over(Clock::time_point now) const { return ended_ && now - *ended_ > kLatestEvent; }
   // Whether it is time to plan (again), some time after a change.
   bool plan_due(Clock::time_point now) const {
@@ -135,7 +137,7 @@ class TrackedProcess final : public ProcessContext {
   AddressSpace space_;
   std::string comm_;
   Planner planner_;
-  // That the user has given to variables: known before there is a plan.
+  // The keys that the user has given to variables; they are known before there is a plan.
   std::shared_ptr<const ProcessFacts> user_facts_;
   ProcessPlan plan_;
   std::vector<ls_tls_recipe> recipes_;

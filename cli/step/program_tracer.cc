@@ -107,8 +107,7 @@ class ProgramTracer {
     options_.progress(effort);
   }
 
-  // Whether the thread is at a system call. Its time is not the time of stepping: the call may
-  // wait.
+  // Whether the thread is at a system call. Its time does not count as stepping: the call may wait.
   static bool is_in_call(const TracedThread& thread) { return thread.flow == Flow::kSystemCall; }
 
   void handle(const TracedThreads::Event& event) {
@@ -137,13 +136,13 @@ class ProgramTracer {
   }
 
   // The fast path: nearly every stop is a plain step, and this handles it with few system calls.
-  // False if the thread has not moved, or may have trapped by itself: then the kernel must tell
-  // more.
+  // Returns false if the thread has not moved, or may have executed a trap of its own: then more
+  // must be asked of the kernel.
   static bool is_plain_step(const TracedThread& thread, int status, const Position& position) {
     constexpr int kTrapped = SIGTRAP << 8 | 0x7F;
     if (status != kTrapped || !thread.stepping || !thread.stepper || thread.signalled) return false;
     if (thread.flow == Flow::kSystemCall || thread.flow == Flow::kTrap) return false;
-    // One byte on: it has executed a breakpoint instruction, which was put there for another
+    // If it is one byte on, it has executed a breakpoint instruction that was put there for another
     // thread.
     return position.pc != thread.at.pc && position.pc != thread.at.pc + kTrapAdvance;
   }
@@ -151,7 +150,7 @@ class ProgramTracer {
   void handle_stop(TracedThread& thread, int status) {
     take_back_exits(thread);
     auto position = read_position(thread.tid);
-    if (!position) return;  // somebody killed it while it was stopped
+    if (!position) return;  // it was killed while it was stopped
     Stop stop = is_plain_step(thread, status, *position) ? Stop{Stop::Kind::kStep}
                                                          : explain_stop(thread.tid, status);
     switch (stop.kind) {
@@ -179,8 +178,8 @@ class ProgramTracer {
     resume(thread, *position, stop.signal);
   }
 
-  // The one question to the stepper at each stop. A thread that is to run may stand at the address
-  // of a breakpoint, whether it has executed the breakpoint or not: its stepper must know.
+  // Asks the stepper once at each stop. A thread that is about to run may be at the address of a
+  // breakpoint, whether it has executed the breakpoint or not: its stepper must know.
   void give_orders(TracedThread& thread, const Stop& stop, const Position& position) {
     const bool breakpoint = stop.signal == 0 && has_breakpoint(thread, position.pc);
     if (!thread.stepper) {
@@ -194,8 +193,8 @@ class ProgramTracer {
     if (thread.orders.look_soon) thread.look_interval = TracedThread::kFirstLook;
   }
 
-  // After a breakpoint instruction: puts the thread in front of it, if it is ours. Another thread
-  // may have removed the breakpoint while this one was stopped at it.
+  // After a breakpoint instruction of ours, puts the thread in front of it. Another thread may have
+  // removed the breakpoint while this one was stopped at it.
   bool step_back(const TracedThread& thread, Position& position) {
     const Address at = position.pc - kTrapAdvance;
     const bool ours = has_breakpoint(thread, at) || (process_ && thread.kin != Kin::kOther &&
@@ -264,12 +263,12 @@ class ProgramTracer {
     if (process_) process_->triggers().remove_all();
   }
 
-  // Lets the thread go on as ordered.
+  // Resumes the thread as ordered.
   void resume(TracedThread& thread, const Position& position, int signal = 0) {
     Resume how = thread.orders.how;
     set_watchpoints(thread);
-    // A handler may be a suspect, so its first instruction a breakpoint. A trap there must find
-    // traps unblocked.
+    // A handler may be a suspect, which has a breakpoint at its first instruction. The trap there
+    // must find traps unblocked.
     if (signal != 0 && thread.stepper && process_->suspects().active()) how = Resume::kStep;
     const bool steps = how == Resume::kStep;
     thread.at = position;
@@ -287,8 +286,8 @@ class ProgramTracer {
     return process_ && thread.kin != Kin::kOther && process_->breakpoints().has(pc);
   }
 
-  // A process in the program's memory. To let it pass a breakpoint takes long while its parent waits
-  // in vfork(), so none stays that is good for nothing.
+  // This is another process in the program's memory. Letting it pass a breakpoint takes long while
+  // its parent waits in vfork(), so useless breakpoints are removed.
   void pass_suspect(Address pc) {
     if (process_->triggers().at(pc) == kSuspectTrigger) process_->suspects().is_worth_stepping(pc);
   }

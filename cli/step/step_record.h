@@ -57,9 +57,10 @@ struct StepRecord {
   std::uint64_t unended_regions = 0;      // declared updates whose end was not seen
   std::uint64_t exclusive_sequences = 0;  // sequences that ran as one instruction (aarch64_code.h)
   bool no_watchpoints = false;
-  // At one time (suspects.h).
+  // The most at one time (suspects.h).
   std::size_t functions_let_go = 0;
-  std::size_t functions_passed = 0;  // of threads without labels, and never stepped
+  // functions that threads without labels called, and that were never stepped
+  std::size_t functions_passed = 0;
 };
 
 }  // namespace labelscope::cli

@@ -29,7 +29,8 @@ class Suspects {
  public:
   // So many calls of a function in a row that change no label clear it of suspicion.
   static constexpr unsigned kQuietCalls = 8;
-  // To stop a thread without labels at a function shows nothing and takes time: so often is enough.
+  // Stopping a thread without labels at a function shows nothing and takes time, so it is done at
+  // most so often.
   static constexpr unsigned kMostPasses = 1'000;
 
   Suspects(Triggers& triggers, CodeMap& code) : triggers_(triggers), code_(code) {}
@@ -56,8 +57,8 @@ class Suspects {
   void let_go(Address function);
   // Labels have changed, and no step has shown which function did it.
   void suspect_again();
-  // How many are let go now: because they changed no label, and unseen, because threads without
-  // labels called them again and again.
+  // The numbers of functions that are let go now: because they changed no label, and unseen,
+  // because threads without labels called them again and again.
   std::size_t count_let_go() const { return let_go_.size() - passed_.size(); }
   std::size_t count_passed() const { return passed_.size(); }
 
@@ -74,7 +75,7 @@ class Suspects {
   std::unordered_map<Address, unsigned> passes_;
   std::unordered_map<Address, unsigned> quiet_calls_;  // calls in a row
   std::unordered_set<Address> let_go_;
-  std::unordered_set<Address> passed_;  // some of these
+  std::unordered_set<Address> passed_;  // the unseen ones among these
   std::unordered_set<Address> long_;
 };
 

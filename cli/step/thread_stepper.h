@@ -42,15 +42,16 @@ struct ThreadStop {
   Stop::Kind kind = Stop::Kind::kChild;
   Position before;  // where the thread was when it was resumed
   Position now;
-  bool stepped = false;     // it was resumed by one instruction, as ordered
-  bool breakpoint = false;  // ours is at `now`, whether the thread has executed it or not
+  bool stepped = false;  // whether it was resumed by one instruction, as ordered
+  // whether our breakpoint is at `now`, whether the thread has executed it or not
+  bool breakpoint = false;
 };
 
-// How the thread is to go on.
+// How to resume the thread.
 struct Orders {
   Resume how = Resume::kRun;
-  std::vector<Address> watch{};  // the words to watch while it runs, the most telling ones first
-  bool look_soon = false;        // its labels had changed while nobody looked
+  std::vector<Address> watch{};  // the words to watch while it runs, the most useful ones first
+  bool look_soon = false;        // its labels had changed while it ran freely
 };
 
 class ThreadStepper {
@@ -59,11 +60,11 @@ class ThreadStepper {
   ThreadStepper(const ThreadStepper&) = delete;
   ThreadStepper& operator=(const ThreadStepper&) = delete;
 
-  // The thread has stopped, and will go on as the answer says.
+  // The thread has stopped. Returns how to resume it.
   Orders after(const ThreadStop& stop);
-  // The check is over for this thread, which may go on.
+  // The check is over for this thread, which continues to run.
   void finish();
-  // The thread is about to end, by itself or not.
+  // The thread is about to end, or to be killed.
   void end();
 
  private:
@@ -80,10 +81,10 @@ class ThreadStepper {
   void interrupted_at(const Position& before);
   // A signal handler is about to run. When it has returned, the thread continues at `resumed`.
   void enter_handler(const Position& resumed);
-  // Finds the thread's variables, and which words to watch.
+  // Finds the thread's variables, and returns the words to watch.
   std::vector<Address> words_to_watch();
 
-  // What the thread did when a signal came.
+  // The state of the thread when a signal came.
   struct Interruption {
     CallStack calls;
     Position resumed;

@@ -1,6 +1,6 @@
-// Who stops: waits for the threads of a program, and of the processes that it forks, and holds some
-// of them still. It knows nothing of labels and of breakpoints: what a thread has of both is kept
-// for program_tracer.h.
+// Waits for the threads of a program, and of the processes that it forks, to stop, and holds some
+// of them still. It knows nothing of labels and of breakpoints, but keeps what program_tracer.h
+// knows of them for each thread.
 //
 // ptrace belongs to the calling thread: call everything here on the thread that has started the
 // program.
@@ -28,9 +28,9 @@ struct TracedThread {
   Tid tid{};
   Kin kin = Kin::kThread;
   std::unique_ptr<ThreadStepper> stepper;  // null: it only runs
-  Orders orders;                           // of the stepper, after the last stop
+  Orders orders;                           // the stepper's answer to the last stop
   Position at;                             // where it was when it was resumed
-  Flow flow = Flow::kNext;                 // of the instruction there
+  Flow flow = Flow::kNext;                 // kind of the instruction there
   bool running = false;
   bool stepping = false;   // resumed by one instruction
   bool signalled = false;  // resumed with a signal, for which it may have a handler
