@@ -23,7 +23,7 @@ std::string shown_name(const std::string& path) {
   return path == "-" ? "stdin" : escape_terminal(path);
 }
 
-// False: it could not be written, and that was said.
+// Returns false if the page could not be written; the reason has been printed.
 bool write_page(Outputs& outputs, const DiffOptions& options, const std::string (&names)[2],
                 Profile& a, Profile b) {
   auto key = merge_sides(a, std::move(b));

@@ -48,8 +48,8 @@ struct Comparison {
   // something else than the other.
   static Result<Comparison> make(const Profile& a, const Profile& b, std::vector<std::string> keys);
 
-  ComparedRow::Side a, b;  // the wholes
-  ValueType value;         // of both
+  ComparedRow::Side a, b;  // the whole of each side
+  ValueType value;         // mode of both
   std::string counted;     // of both: Profile::counted
   bool has_chance = true;  // it counts samples; else each difference is told as it is
   std::vector<ComparedTable> tables;

@@ -123,7 +123,7 @@ class CsvRenderer {
     return name;
   }
 
-  // Rows that look the same are one, wherever they differ otherwise.
+  // Merges rows that look the same, even if they differ in what is not shown.
   void add_up() {
     const SampleRow* before = nullptr;
     std::string of_labels;

@@ -109,7 +109,7 @@ Result<ReadRecording> read_unpacked(std::istream& in, const GzipSource* packed,
 }  // namespace
 
 Result<ReadRecording> read_recording(std::istream& in, const std::string& value) {
-  constexpr int kFirstOfGzip = 0x1f;  // neither JSON nor pprof begins with it
+  constexpr int kFirstOfGzip = 0x1f;  // no JSON and no pprof file begins with it
   if (in.peek() != kFirstOfGzip) return read_unpacked(in, nullptr, value);
   GzipSource source(in);
   std::istream unpacked(&source);

@@ -30,9 +30,9 @@ struct ReadRecording {
 };
 
 // By what the file begins with, not by its name. `value`: which of a pprof file's values is wanted,
-// "inuse_space" or "inuse_space/bytes"; empty: the one that choose_values() takes. kMalformed: it is
-// no recording. kUnsupported: one of a later version, a file of another kind, or one without that
-// value. kLimit: it is larger than any that is read. kSystem: `in` fails.
+// "inuse_space" or "inuse_space/bytes"; empty: the one that choose_values() takes. kMalformed: it
+// is no recording. kUnsupported: one of a later version, a file of another kind, or one without
+// that value. kLimit: it is larger than any that is read. kSystem: `in` fails.
 Result<ReadRecording> read_recording(std::istream& in, const std::string& value = {});
 
 }  // namespace labelscope::cli

@@ -141,15 +141,16 @@ inline constexpr std::string_view kSamples = "samples";
 struct Profile {
   // What was recorded and how; all of it goes into every file that has a place for it.
   std::string tool_version;
-  std::string event;  // "cpu-clock", "cycles"; by ptrace "cpu-time", "wall-clock"
-  std::vector<ValueType> values{time_value(LS_ON_CPU)};  // at least one, at most kMostValueTypes
+  std::string event;  // "cpu-clock", "cycles"; for ptrace "cpu-time", "wall-clock"
+  // what weights measure: at least one, at most kMostValueTypes
+  std::vector<ValueType> values{time_value(LS_ON_CPU)};
   // What SampleRow::count counts: samples, which chance has chosen; or what a pprof file of another
   // tool counts ("inuse_objects"), "entries" where it counts nothing. Then no number has an error
   // that could be known.
   std::string counted = std::string(kSamples);
   std::string backend;       // "bpf" or "ptrace"
   std::string call_graph;    // "fp", "dwarf" or "none"
-  std::string command_line;  // of labelscope itself
+  std::string command_line;  // command line of labelscope itself
   std::string kernel_release;
   std::uint64_t start_unix_ns = 0;
   std::uint64_t start_monotonic_ns = 0;

@@ -6,8 +6,9 @@
 //   and all of them to texts in the string table, by number
 //
 // So the file is gone through once, and its messages are put aside by kind; then they are decoded,
-// each after those that it refers to. A message that cannot be read is counted and left out. What is
-// kept is counted, too, and the file refused where that is out of all proportion (read_budget.h).
+// each after those that it refers to. A message that cannot be read is counted and left out. What
+// is kept is counted, too, and the file refused where that is out of all proportion
+// (read_budget.h).
 #include "cli/format/pprof/pprof_reader.h"
 
 #define XXH_INLINE_ALL
@@ -126,7 +127,7 @@ void PprofReader::put_aside(std::string_view bytes) {
       field.skip();
     }
   });
-  // Clocks do not go that far; sums would overflow.
+  // Clocks do not reach larger values, and sums of them would overflow.
   constexpr auto kLatest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (profile.start_unix_ns > kLatest) profile.start_unix_ns = 0;
   if (profile.duration_ns > kLatest - profile.start_unix_ns) profile.duration_ns = 0;
@@ -423,7 +424,7 @@ bool PprofReader::take_labels(const std::string& encoded, SampleRow& row) {
     const std::size_t size = std::stoul(std::string(rest.substr(0, colon)));
     PprofLabel one = label(rest.substr(colon + 1, size));
     size_of_labels += sizeof one + sizeof(Label) + one.key.size() + one.text.size();
-    if (!one.key.empty()) labels.push_back(std::move(one));  // else its key was lost
+    if (!one.key.empty()) labels.push_back(std::move(one));  // otherwise its key was lost
     rest.remove_prefix(colon + 1 + size);
   }
   budget_.keep(size_of_labels);

@@ -1,5 +1,5 @@
-// Which of a pprof file's values is looked at. A file has several for each sample: CPU profiles a
-// number and a time, heap profiles four.
+// Chooses which of a pprof file's values is read. Each sample has several: two in CPU profiles, a
+// number and a time; four in heap profiles.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 namespace labelscope::cli {
 
 struct ChosenValues {
-  std::size_t weight = 0;              // of the sample types: what the profile is about
-  std::optional<std::size_t> samples;  // which of them counts samples
-  std::uint64_t scale = 1;             // to nanoseconds
+  std::size_t weight = 0;              // index of the sample type that the profile is about
+  std::optional<std::size_t> samples;  // index of the one that counts samples
+  std::uint64_t scale = 1;             // factor to nanoseconds
   ValueType value;
   // The other kinds of time of a recording that has several; they are nanoseconds, too.
   std::vector<std::pair<std::size_t, ValueType>> more;
   std::string counted;  // Profile::counted
-  std::string note;     // for people; empty where there was no choice
+  std::string note;     // text for people; empty if there was no choice
 };
 
 // `wanted`, which is a type, or a type and its unit: "inuse_space", "inuse_space/bytes"; if it is
@@ -33,7 +33,7 @@ Result<ChosenValues> choose_values(const std::vector<ValueType>& types, const st
                                    const std::string& default_type, const ValueType& period_type,
                                    std::uint64_t period);
 
-// Nanoseconds in a unit of time; 0: it is none.
+// Nanoseconds in a unit of time; 0: it is no unit of time.
 std::uint64_t nanoseconds_in(const std::string& unit);
 
 }  // namespace labelscope::cli
