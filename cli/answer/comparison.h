@@ -31,7 +31,8 @@ struct ComparedRow {
     double share = 0;  // part of the side's whole
   } a, b;
   double difference = 0;  // b.share - a.share
-  double errors = 0;      // the same of samples, in standard errors; without chance infinite
+  // the difference in samples, in standard errors; infinite if there is no chance
+  double errors = 0;
   bool is_noise() const { return errors < kTelling && errors > -kTelling; }
 };
 
@@ -49,9 +50,9 @@ struct Comparison {
   static Result<Comparison> make(const Profile& a, const Profile& b, std::vector<std::string> keys);
 
   ComparedRow::Side a, b;  // the whole of each side
-  ValueType value;         // mode of both
-  std::string counted;     // of both: Profile::counted
-  bool has_chance = true;  // it counts samples; else each difference is told as it is
+  ValueType value;         // value type of both
+  std::string counted;     // Profile::counted of both
+  bool has_chance = true;  // samples are counted; otherwise no difference can be by chance
   std::vector<ComparedTable> tables;
   std::vector<std::string> left_out;  // keys with too many values to be compared unasked
 };

@@ -19,7 +19,7 @@ constexpr std::size_t kShareWidth = 8;
 constexpr std::size_t kAmountWidth = 11;
 constexpr std::size_t kSharesWidth = 3 * kShareWidth + 2;
 constexpr std::size_t kAmountsWidth = 3 * kAmountWidth;
-constexpr std::size_t kLeastWidth = 16;  // of names
+constexpr std::size_t kLeastWidth = 16;  // width of names
 
 using By = ComparedTable::By;
 
@@ -58,13 +58,13 @@ std::string share_text(const ComparedRow::Side& side, const ComparedRow::Side& w
   return percent_text(share_of_1000(side.weight_ns, whole.weight_ns));
 }
 
-// "3 samples", "3 inuse_objects"
+// Returns "3 samples" or "3 inuse_objects".
 std::string counts_text(const Comparison& comparison, std::uint64_t count) {
   const bool one = comparison.has_chance && count == 1;
   return with_thousands(count) + " " + (one ? "sample" : escape_terminal(comparison.counted));
 }
 
-// On a narrow terminal shares alone: they are what is compared.
+// A narrow terminal shows only shares, which are what is compared.
 bool has_amounts(const SummaryStyle& style) {
   return style.width == 0 || style.width >= kLeastWidth + 8 + kSharesWidth + kAmountsWidth;
 }
@@ -130,7 +130,7 @@ Json side_json(const ComparedRow::Side& side) {
 Status render_comparison(const Comparison& comparison, const std::string (&names)[2],
                          const SummaryStyle& style, std::ostream& out) {
   const std::string& unit = comparison.value.unit;
-  // Behind a name: its amount, and how many samples.
+  // The width of what follows a name: its amount, and its number of samples.
   const std::size_t behind = kAmountWidth + 5 +
                              std::max(count_columns(counts_text(comparison, comparison.a.samples)),
                                       count_columns(counts_text(comparison, comparison.b.samples)));

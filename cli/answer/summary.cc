@@ -157,7 +157,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   constexpr std::size_t kShareWidth = 7;
   constexpr std::size_t kTimeWidth = 10;
   const std::size_t error_width = sampled ? 7 : 0;
-  // What another tool counts has longer names, and reaches millions.
+  // Things that another tool counts have longer names, and reach millions.
   const std::size_t count_width =
       sampled
           ? 9

@@ -114,7 +114,7 @@ class CsvRenderer {
     return {name};
   }
 
-  // "samples", or what such a profile counts.
+  // Returns "samples", or what such a profile counts.
   std::string count_column() const {
     std::string name = escape_folded(profile_.counted);
     if (std::ranges::find(kOwn, name) != kOwn.end() || name == amount_columns().front()) {

@@ -49,7 +49,7 @@ Result<std::string> whole_pprof(std::istream& in, ReadBudget& budget) {
   return bytes;
 }
 
-// Of a recording with several kinds of time, the samples of the one that is wanted.
+// Keeps the samples of the wanted kind in a recording with several kinds of time.
 Status choose_value(Profile& profile, const std::string& wanted) {
   if (wanted.empty()) return {};
   const auto is_wanted = [&](const ValueType& value) {

@@ -15,7 +15,7 @@
 
 namespace labelscope::cli {
 
-// Of a file that begins as neither of both.
+// The message about a file that begins as neither of the two.
 inline constexpr std::string_view kNeitherKind =
     "it does not begin as a recording of labelscope does, and as a pprof file it has no sample "
     "type: "
@@ -29,10 +29,11 @@ struct ReadRecording {
   std::vector<std::string> notes;
 };
 
-// By what the file begins with, not by its name. `value`: which of a pprof file's values is wanted,
-// "inuse_space" or "inuse_space/bytes"; empty: the one that choose_values() takes. kMalformed: it
-// is no recording. kUnsupported: one of a later version, a file of another kind, or one without
-// that value. kLimit: it is larger than any that is read. kSystem: `in` fails.
+// Finds the format by the first bytes, not by the name. `value` selects one of a pprof file's
+// values, "inuse_space" or "inuse_space/bytes"; empty: the one that choose_values() takes. Fails
+// with kMalformed if it is no recording; with kUnsupported if it is one of a later version, a file
+// of another kind, or lacks that value; with kLimit if it is larger than this reads; and with
+// kSystem if `in` fails.
 Result<ReadRecording> read_recording(std::istream& in, const std::string& value = {});
 
 }  // namespace labelscope::cli

@@ -10,7 +10,7 @@ namespace labelscope::cli {
 
 struct SelectionOptions {
   Selection selection;
-  std::string value;  // which of a pprof file's values; empty: as choose_values() does
+  std::string value;  // the wanted value of a pprof file; empty: choose_values() decides
 
   void declare(OptionList& list);
   void check() const;

@@ -144,9 +144,9 @@ struct Profile {
   std::string event;  // "cpu-clock", "cycles"; for ptrace "cpu-time", "wall-clock"
   // what weights measure: at least one, at most kMostValueTypes
   std::vector<ValueType> values{time_value(LS_ON_CPU)};
-  // What SampleRow::count counts: samples, which chance has chosen; or what a pprof file of another
-  // tool counts ("inuse_objects"), "entries" where it counts nothing. Then no number has an error
-  // that could be known.
+  // What SampleRow::count counts: samples, which are taken by chance; or what a pprof file of
+  // another tool counts ("inuse_objects"), or "entries" if that counts nothing. If it is not
+  // samples, the error of a number is unknown.
   std::string counted = std::string(kSamples);
   std::string backend;       // "bpf" or "ptrace"
   std::string call_graph;    // "fp", "dwarf" or "none"

@@ -20,13 +20,14 @@ struct ReadRecordings {
   std::vector<SeenValues> seen;    // one for each condition
 };
 
-// "-" is stdin. `value`: as read_recording().
+// The path "-" is stdin. `value` is that of read_recording().
 ReadRecordings read_recordings(const std::vector<std::string>& paths, const Selection& selection,
                                const std::string& value);
 
-// Whether its values are all 0, which a file of another tool may have: shares of nothing are none.
+// Whether its values are all 0, which a file of another tool may have: shares of nothing do not
+// exist.
 bool has_no_values(const Profile& profile);
-// "its values are all 0: 12 entries of contentions"
+// Returns "its values are all 0: 12 entries of contentions".
 std::string no_values_text(const Profile& profile);
 
 // Explains why the selection leaves nothing: the condition that no sample meets, and the values

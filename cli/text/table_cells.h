@@ -26,10 +26,10 @@ class ShortNames {
 
 // Cuts or fills text to `width` columns.
 std::string cell(std::string_view text, std::size_t width, bool unicode);
-// Filled up, never cut: what is longer makes its own line longer.
+// Fills text up and never cuts it: a longer text makes its own line longer.
 std::string left(std::string_view text, std::size_t width);
-// Where no terminal limits a line, a column of texts is at most as wide as this: one long text does
-// not widen the lines of all others.
+// If no terminal limits a line, a column of texts is at most as wide as this: one long text must
+// not widen all other lines.
 inline constexpr std::size_t kWidestText = 48;
 std::string right(std::string_view text, std::size_t width);
 

@@ -1,5 +1,5 @@
-// A row for each kind of file. What begins with certain bytes comes first; then texts, of which the
-// first line shows what they are.
+// Has a row for each kind of file. Those that begin with certain bytes come first; then texts,
+// which are recognized by their first line.
 #include "cli/format/common/foreign_file.h"
 
 #include <algorithm>
@@ -55,28 +55,27 @@ constexpr Beginning kBeginnings[] = {
      "a program or a library, not a profile", kNone},
 };
 
-// "main;work 12": the last word of a line of folded stacks is a number.
+// Recognizes "main;work 12": the last word of a line of folded stacks is a number.
 bool ends_with_number(std::string_view line) {
   const std::size_t space = line.rfind(' ');
   return space != line.npos && space + 1 < line.size() &&
          line.find_first_not_of("0123456789", space + 1) == line.npos;
 }
 
-// Both OTLP and pprof begin with a message as field 1: there it has messages itself, in pprof it has
-// numbers.
+// Both formats begin with a message as field 1: in OTLP it holds messages, in pprof numbers.
 bool is_otlp(std::string_view bytes) {
   constexpr char kFirstMessage = 0x0a;
   constexpr char kSecondMessage = 0x12;
   if (!bytes.starts_with(kFirstMessage)) return false;
-  std::size_t at = 1;  // of the length
+  std::size_t at = 1;  // position in the length
   while (at < bytes.size() && (bytes[at] & 0x80) != 0) ++at;
   const bool empty = at == 1 && bytes.substr(1, 1) == "\0"sv;
   return !empty && at + 1 < bytes.size() &&
          (bytes[at + 1] == kFirstMessage || bytes[at + 1] == kSecondMessage);
 }
 
-// gperftools' old CPU profiles are words of the machine: 0, 3 (words of the head), 0 (the version),
-// the period, 0.
+// gperftools' old CPU profiles are machine words: 0, 3 (words of the head), 0 (the version), the
+// period, 0.
 bool is_old_gperftools(std::string_view bytes) {
   const auto head = [&]<class Word>(Word) {
     Word words[3];
@@ -87,8 +86,8 @@ bool is_old_gperftools(std::string_view bytes) {
   return head(std::uint64_t{}) || head(std::uint32_t{});
 }
 
-// "shop  4242 [001]  7012.345678:   10101010 cpu-clock:": the time has a point in it, ends in a
-// colon, and a number of a thread or of a processor comes before it.
+// Recognizes "shop  4242 [001]  7012.345678:   10101010 cpu-clock:": the time has a point in it,
+// ends in a colon, and a number of a thread or of a processor comes before it.
 bool is_perf_script(std::string_view line) {
   constexpr std::string_view kDigits = "0123456789";
   bool number = false;
@@ -106,7 +105,7 @@ bool is_perf_script(std::string_view line) {
   return false;
 }
 
-// What labelscope writes and does not read, in words; empty: it is nothing of that.
+// Names the format of a file that labelscope writes but does not read; empty: it is no such file.
 std::string_view written_only(std::string_view bytes, std::string_view line) {
   if (is_otlp(bytes)) return "profiles of OpenTelemetry (OTLP)";
   if (line.find(",function,module,stack_end,outcome,") != line.npos) return "a table (.csv)";

@@ -1,5 +1,5 @@
-// Files that are no recording and no pprof file, by how they begin: so that the message says what a
-// file is, and which program makes a pprof file of it.
+// Recognizes files that are no recording and no pprof file by how they begin, so that the message
+// can name the kind of file, and a program that makes a pprof file of it.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace labelscope::cli {
 
-// Why a file that begins like this cannot be read, and what to do; empty: it is nothing that is
-// known. For JSON the first line is enough.
+// Explains why a file that begins like this cannot be read, and what to do; empty: its kind is
+// unknown. For JSON the first line is enough.
 std::string why_not_read(std::string_view begin);
 
 }  // namespace labelscope::cli

@@ -10,7 +10,7 @@ constexpr std::size_t kBufferBytes = 256UL * 1024;
 constexpr int kGzipWindowBits = 15 + 16;
 
 // Recordings are 5 to 20 times as large as their compressed files, and zlib's format ends at 1,032
-// times. What is beyond this, and not small, is made to fill memory.
+// times. A file beyond this limit, unless it is small, was made to fill memory.
 constexpr std::uint64_t kMostTimes = 100;
 constexpr std::uint64_t kSmall = std::uint64_t{64} << 20;
 

@@ -22,9 +22,9 @@ class GzipSource : public std::streambuf {
 
   // Empty: the file was whole.
   const std::string& problem() const { return problem_; }
-  // It unpacks to far more than any recording does, and was left there.
+  // Whether it unpacks to far more than any recording does; reading stops there.
   bool is_too_large() const { return too_large_; }
-  // Compressed bytes by now.
+  // The number of compressed bytes read so far.
   std::uint64_t taken() const { return taken_; }
 
  protected:

@@ -2,11 +2,10 @@
 //
 // A few bytes of a file can stand for a sample with hundreds of labels, or for a stack of a hundred
 // frames, and in a compressed file a thousand such samples are a few bytes again: 260 KB can ask
-// for gigabytes. A profile that somebody has recorded takes about 30 times its size on the disk. So
-// readers count what they keep, and stop where it is out of all proportion to the file, before it is
-// in memory:
+// for gigabytes. A recorded profile takes about 30 times its size on the disk. So readers count
+// what they keep, and stop before it is in memory if it is out of proportion to the file:
 //
-//   kept by now  <=  256 MiB + 64 * what was read of the file by now
+//   kept so far  <=  256 MiB + 64 * what was read of the file so far
 //
 // Every small file may have the first 256 MiB; with a large one the allowance grows as it is read.
 #pragma once
@@ -23,12 +22,13 @@ namespace labelscope::cli {
 
 class ReadBudget {
  public:
-  // `packed`: what unpacks the file; null: it is not compressed.
+  // `packed` unpacks the file; null: the file is not compressed.
   explicit ReadBudget(const GzipSource* packed = nullptr) : packed_(packed) {}
 
-  // So many bytes of the file, unpacked, are in hand.
+  // So many unpacked bytes of the file were read.
   void read(std::size_t bytes) { read_ += bytes; }
-  // So many bytes are about to be kept. False: they are too many, and so is all that comes later.
+  // So many bytes are about to be kept. Returns false if they are too many; then so are all later
+  // ones.
   bool keep(std::size_t bytes) {
     kept_ += bytes;
     return !is_over();

@@ -21,10 +21,10 @@ namespace labelscope::cli {
 namespace {
 
 constexpr std::uint64_t kVersion = 1;
-// The longest line that labelscope writes is that of a label set, of which six publishers' labels
-// are less than a MiB. A parsed line takes ten times its length.
+// The longest line that labelscope writes is that of a label set: six publishers' labels are less
+// than a MiB. A parsed line takes ten times its length.
 constexpr std::size_t kMaxLine = std::size_t{16} << 20;
-// What each thing takes in memory, as in pprof_reader.cc.
+// The memory that each thing takes, as in pprof_reader.cc.
 constexpr std::size_t kOfFrame = 32;
 constexpr std::size_t kOfSample = 2 * sizeof(SampleRow);
 // No text of a recording can contain this: its quotes would be escaped.

@@ -9,7 +9,7 @@
 
 namespace labelscope::cli {
 
-// kLimit: what it stands for is over the budget.
+// Fails with kLimit if the recording needs more memory than the budget has.
 Result<ReadRecording> read_jsonl(std::istream& in, ReadBudget& budget);
 
 }  // namespace labelscope::cli

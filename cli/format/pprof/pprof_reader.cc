@@ -33,15 +33,15 @@
 namespace labelscope::cli {
 namespace {
 
-// What each thing takes in memory, with what tables have in reserve. A frame of a stack counts once
-// for each line of its location: all formats show these, and most make a node of a tree of each.
+// The memory that each thing takes, with the reserve of tables. A frame of a stack counts once for
+// each line of its location: all formats show these, and most make a tree node of each.
 constexpr std::size_t kOfMessage = 2 * sizeof(std::string_view);
 constexpr std::size_t kOfSample = 2 * sizeof(SampleRow);
 constexpr std::size_t kOfFrame = 32;
-constexpr std::size_t kOfEntry = 64;  // of a table by ID or by text
+constexpr std::size_t kOfEntry = 64;  // an entry of a table by ID or by text
 // A sample with more frames or labels than these is damaged, whatever its size.
 constexpr std::size_t kMostFrames = 1'000'000;
-constexpr std::size_t kMostSampleLabels = kMostLabels + 16;  // the program's, and our own
+constexpr std::size_t kMostSampleLabels = kMostLabels + 16;  // those of the program, and our own
 
 // IDs are any numbers, also those that an attacker chose.
 using ById = std::unordered_map<std::uint64_t, Index>;

@@ -9,7 +9,8 @@
 
 namespace labelscope::cli {
 
-// `value`: as read_recording(). kLimit: what it stands for is over the budget.
+// `value` is that of read_recording(). Fails with kLimit if the file needs more memory than the
+// budget has.
 Result<ReadRecording> read_pprof(std::string_view bytes, ReadBudget& budget,
                                  const std::string& value = {});
 

@@ -42,7 +42,7 @@ std::string texts_of(const std::vector<ValueType>& types, std::size_t except,
   return texts;
 }
 
-// As many as there are types: none.
+// Returns the index of a type; as many as there are types: none fits.
 std::size_t chosen_type(const std::vector<ValueType>& types, const std::string& named,
                         const std::string& default_type) {
   const auto find = [&](auto fits) {
@@ -62,8 +62,8 @@ std::size_t chosen_type(const std::vector<ValueType>& types, const std::string& 
   return said < types.size() ? said : types.size() - 1;
 }
 
-// What a value of this name and of the unit "count" counts. Objects, contentions and goroutines are
-// not samples: each sample of them stands for as many as the tool supposes.
+// What a value of this name with the unit "count" counts. Objects, contentions and goroutines are
+// not samples: each sample of them stands for as many as the tool estimates.
 std::string counted_by(const std::string& type) {
   const bool samples = type == "samples" || type == "sample" || type.ends_with("_samples") ||
                        type.ends_with("_sample");

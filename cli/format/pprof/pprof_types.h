@@ -25,10 +25,10 @@ struct ChosenValues {
   std::string note;     // text for people; empty if there was no choice
 };
 
-// `wanted`, which is a type, or a type and its unit: "inuse_space", "inuse_space/bytes"; if it is
-// empty, CPU time if there is some, else what the file says (`default_type`), else the last one.
-// `period` of `period_type`: between two samples, if the file says so; 0: not. kUnsupported: there
-// is no such value.
+// Chooses `wanted`, which is a type, or a type and its unit: "inuse_space", "inuse_space/bytes". If
+// it is empty: CPU time if there is some, else what the file names (`default_type`), else the last
+// one. `period` of `period_type` is the time between two samples; 0: the file does not say. Fails
+// with kUnsupported if there is no such value.
 Result<ChosenValues> choose_values(const std::vector<ValueType>& types, const std::string& wanted,
                                    const std::string& default_type, const ValueType& period_type,
                                    std::uint64_t period);
