@@ -52,7 +52,7 @@ std::string finder_of(RuleId rule, const SetSample& sample) {
   return rule_of(rule).about == RuleSubject::kProcess ? std::string() : sample.thread;
 }
 
-// A thread, or a program, that is not yet so far that it could have labels.
+// The thread, or its program, has just started and cannot have labels yet.
 bool is_starting(ls_outcome outcome) {
   return outcome == LS_UNREADABLE_NOT_RELOCATED || outcome == LS_UNREADABLE_NO_THREAD_POINTER;
 }

@@ -22,8 +22,8 @@ struct LateThreads {
   std::string what_they_do() const;
 };
 LateThreads late_threads(const ProcessSnapshot& snapshot);
-// Such threads of a dump by ptrace, read without waiting for them; it fails as a whole, and then
-// nothing has changed.
+// Reads such threads of a dump by ptrace again, without waiting for them. If it fails, nothing has
+// changed.
 Status read_late_by_bpf(ProcessDump& dump, const DumpOptions& options);
 
 Result<ProcessDump> dump_core(const DumpOptions& options, FileNamer& namer,

@@ -91,8 +91,9 @@ std::uint64_t packed_size(Elf* elf) {
   return all;
 }
 
-// How the sections of its debug information are packed, if libelf cannot unpack them: it knows zlib,
-// and since its version 0.189 zstd, where it was built so. Null: it can, or they are not packed.
+// How the sections of its debug information are packed, if libelf cannot unpack them: it knows
+// zlib, and since its version 0.189 zstd, where it was built so. Null: it can, or they are not
+// packed.
 const char* unknown_packing(Elf* elf) {
   constexpr GElf_Word kZstd = 2;  // ELFCOMPRESS_ZSTD, which older headers lack
   std::size_t names = 0;
@@ -113,7 +114,7 @@ const char* unknown_packing(Elf* elf) {
   return nullptr;
 }
 
-// As in a debug link.
+// The checksum of a debug link.
 std::optional<std::uint32_t> checksum_of(int fd) {
   std::vector<unsigned char> buffer(std::size_t{1} << 20);
   auto sum = static_cast<std::uint32_t>(::crc32(0, nullptr, 0));
@@ -222,7 +223,8 @@ void ElfSymbols::remark_packing(Elf* elf) {
          "--decompress-debug-sections makes a file that can be read)");
 }
 
-// One file after the other, until one is the right one. nullopt: none is, and what was found is told.
+// One file after the other, until one is the right one. nullopt: none is, and what was found is
+// told.
 std::optional<ElfSymbols::Opened> ElfSymbols::find_right_file(
     WantedDebugFile wanted, const std::string& what,
     const std::function<bool(Elf*, const UniqueFd&)>& is_right) {
@@ -256,8 +258,8 @@ std::optional<ElfSymbols::Opened> ElfSymbols::find_right_file(
   return std::nullopt;
 }
 
-// libdwfl asks for the debug file, perhaps twice, and for the alternate one, which is not its
-// business (find_alternate()). It checks nothing, and would unpack the file if it is packed.
+// libdwfl asks for the debug file, perhaps twice, and for the alternate one, which find_alternate()
+// handles. libdwfl checks nothing, and would unpack a packed file.
 int ElfSymbols::find_debug_file(const char* debug_link, GElf_Word crc) {
   const bool alternate = debug_link != nullptr && debug_link_ != debug_link;
   if (alternate || std::exchange(asked_for_debug_file_, true)) return -1;
@@ -398,8 +400,9 @@ const CallFrames* ElfSymbols::frames() {
 }
 
 // What a signal handler returns to: code of the libc that calls rt_sigreturn(2). The caller of its
-// frame is what the signal has interrupted. glibc has no symbol for it, and its call frame information
-// begins one byte before it, since unwinders look for the call in front of a return address.
+// frame is what the signal has interrupted. glibc has no symbol for it, and its call frame
+// information begins one byte before it, since unwinders look for the call in front of a return
+// address.
 bool ElfSymbols::returns_from_signal(Address link_address) {
   const CallFrames* known = frames();
   const CallFrames::Frame frame = known != nullptr ? known->at(link_address) : nullptr;

@@ -35,10 +35,10 @@ struct NamesRequest {
   bool open = false;
   bool symbols_only = false;
   bool inlined = true;
-  bool close = false;  // afterwards
+  bool close = false;  // close it after the answer
   // Of a perf map: so long it was when its code had the first sample.
   std::uint64_t first_bytes = UINT64_MAX;
-  std::vector<Address> addresses;  // link-time
+  std::vector<Address> addresses;  // link-time addresses
 };
 std::string encode(const NamesRequest& request);
 Result<NamesRequest> decode_names_request(std::string_view body);
@@ -46,11 +46,11 @@ Result<NamesRequest> decode_names_request(std::string_view body);
 // A file may lie in so many places where it is not the right one; gdb(1) looks into as many.
 inline constexpr std::uint32_t kMostRefusedFiles = 8;
 
-// A debug file that the worker needs.
+// A debug file that the worker asks for.
 struct WantedDebugFile {
-  bool alternate = false;  // what dwz(1) has put aside for several files (.gnu_debugaltlink)
-  std::string build_id;    // lower-case hex; empty: not known
-  std::string link;        // as the file has it; empty: none
+  bool alternate = false;  // the one that dwz(1) has made for several files (.gnu_debugaltlink)
+  std::string build_id;    // lower-case hex; empty: unknown
+  std::string link;        // the name in the file; empty: none
   // So many that were found are not the right one: what lies in the next place?
   std::uint32_t refused = 0;
 };

@@ -61,7 +61,7 @@ class PerfMap {
   };
   struct Part {
     Address start = 0;
-    std::uint32_t function = kNobody;  // the last one that is there
+    std::uint32_t function = kNobody;  // the last line that covers the part
     bool reused = false;
   };
   static constexpr std::uint32_t kNobody = UINT32_MAX;
@@ -71,8 +71,8 @@ class PerfMap {
   std::string_view name_of(std::uint32_t function) const;
 
   std::string text_;
-  std::vector<Function> functions_;  // as they stand in the file
-  std::vector<Part> parts_;          // sorted
+  std::vector<Function> functions_;  // in the order of the file
+  std::vector<Part> parts_;          // sorted by start
   std::uint32_t at_first_ = 0;       // so many were there at the first sample
   std::string left_out_;
 };

@@ -10,9 +10,9 @@
 // program was started with: what it sets later is in its own memory. Each sample of the process has
 // them, but for keys that the thread has a label of.
 //
-// A server forks workers, which run the same program: environment and command are those of its first
-// process, as long as that lives, whether labelscope has seen the fork or not. Many servers write a
-// title over both (setproctitle(3)), often in the workers alone:
+// A server forks workers, which run the same program: environment and command are those of its
+// first process, as long as that lives, whether labelscope has seen the fork or not. Many servers
+// write a title over both (setproctitle(3)), often in the workers alone:
 //
 //   postgres -D data      environment          <-- command and environment of all
 //     postgres: writer    (title)
@@ -87,7 +87,7 @@ void add_process_labels(const ProcessLabels& own, std::uint8_t first, LabelSet& 
 // Spaces around keys and values do not count; %2C in a value is a comma, and so on for each byte.
 // `malformed`: parts that are none ("x", "=y"), which are left out; LS_MAX_LABELS at most.
 struct PairList {
-  std::vector<std::pair<std::string, std::string>> pairs;  // LS_MAX_LABELS at most
+  std::vector<std::pair<std::string, std::string>> pairs;  // at most LS_MAX_LABELS
   std::vector<std::string> malformed;
   std::size_t left_out = 0;
 };
@@ -106,8 +106,8 @@ class ProcessLabelReader {
   bool may_change_after_fork() const;
   // What was read of it before, again: nothing is counted twice.
   ProcessLabels read_again(const LiveProcess& process);
-  // "--env-label: SLURM_JOB_ID is not in the environment (in 2 of 5 processes, one is process
-  // 42, worker)"
+  // Sentences such as "--env-label: SLURM_JOB_ID is not in the environment (in 2 of 5 processes,
+  // one is process 42, worker)".
   std::vector<std::string> problems() const;
   // Counts a program that has ended or executed another one before its labels could be read.
   void note_gone() {
@@ -130,7 +130,7 @@ class ProcessLabelReader {
     std::size_t count = 0;
     std::string example;  // the first process
   };
-  std::map<std::string, Missing> missing_;  // by option and what it is
+  std::map<std::string, Missing> missing_;  // by option and label
   std::set<std::string> malformed_;
   bool again_ = false;
   std::size_t gone_ = 0;

@@ -94,7 +94,7 @@ class AddressSpace {
     Mapping mapping;
     Pid maker{};
     FileState file{};         // when it was mapped, or first seen
-    Index module = kNoIndex;  // with the first sample
+    Index module = kNoIndex;  // made with the first sample
   };
   struct Range {
     Address end;

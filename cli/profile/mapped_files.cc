@@ -143,7 +143,7 @@ MappedFiles::Ready MappedFiles::make_ready(const Mapping& mapping, const FindPro
     if (now.has_bytes_of(known->state)) return {false, known->state};
   }
   File opened = open_file(mapping, process);
-  if (opened.file == nullptr) return {};  // tried once more when it is sampled
+  if (opened.file == nullptr) return {};  // it is tried once more when it is sampled
   const FileState state = opened.state;
   const Key key = key_of(mapping.file, state);
   ready_.insert_or_assign(key, std::move(opened));
@@ -202,7 +202,7 @@ bool MappedFiles::make_room(Family family) {
 
 void MappedFiles::give_up_one(Family family) {
   std::vector<Key>& files = open_of_[family];
-  taken_[files.back()].file.file->reset();  // for all modules that share it
+  taken_[files.back()].file.file->reset();  // all modules that share it see that
   files.pop_back();
   --open_;
 }

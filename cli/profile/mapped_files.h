@@ -14,9 +14,9 @@
 //
 // A family is a process and what it forks: so forking gives nobody more room.
 //
-// A build may write a file anew in place: the same inode, other code. So a file here is an inode and
-// the time of its last change. What ran before the change keeps no names, unless it has a build ID
-// by which the symbolizer tells that nothing has changed.
+// A build may write a file anew in place: the same inode, other code. So a file here is an inode
+// and the time of its last change. What ran before the change keeps no names, unless it has a build
+// ID by which the symbolizer tells that nothing has changed.
 #pragma once
 
 #include <sys/stat.h>
@@ -70,7 +70,7 @@ class MappedFiles {
     ModuleFile file;  // null if it could not be opened; invalid if it was given up
     std::string build_id;
     std::string problem;
-    std::vector<LoadSegment> code;  // the executable segments; empty where it is no ELF file
+    std::vector<LoadSegment> code;  // the executable segments; empty if it is no ELF file
     bool is_elf = false;
     FileState state;  // when it was opened
   };
@@ -110,7 +110,7 @@ class MappedFiles {
 
   std::size_t most_;
   std::map<Key, File> ready_;
-  std::deque<Key> ready_order_;  // of ready_, and of some that were taken since
+  std::deque<Key> ready_order_;  // order of ready_, and of some that have moved to taken_
   std::map<Key, Taken> taken_;
   std::map<Family, std::vector<Key>> open_of_;  // those in taken_ that are open, oldest first
   std::size_t open_ = 0;

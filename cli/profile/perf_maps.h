@@ -1,5 +1,6 @@
-// The files in which processes tell the names of code that they make at run time: "/tmp/perf-PID.map",
-// as perf(1) wants it. Node, Java, .NET, PHP and Erlang write one if they are told to.
+// The files in which processes tell the names of code that they make at run time:
+// "/tmp/perf-PID.map", as perf(1) wants it. Node, Java, .NET, PHP and Erlang write one if they are
+// told to.
 //
 // Every user who may write to /tmp may put a file of that name there. So it must belong to the user
 // of the process, or to root, and be a regular file and no link. The process may live in a
@@ -30,7 +31,7 @@ class PerfMaps {
 
   struct Found {
     ModuleFile file;      // null: there is none
-    std::string problem;  // why not
+    std::string problem;  // why there is none
     // So long it was with the first sample; the maximum where that is not known.
     std::uint64_t first_bytes = UINT64_MAX;
   };

@@ -104,7 +104,7 @@ class TrackedProcess final : public ProcessContext {
     plan_soon();
   }
 
-  // What the process has published of itself (process_facts.h); null: nothing.
+  // The facts that the process has published about itself (process_facts.h); null: none.
   const ProcessFacts* facts() const { return plan_.facts.get(); }
   // Checks whether these have changed, if it is time to.
   void watch_facts(Clock::time_point now);
@@ -144,7 +144,8 @@ class TrackedProcess final : public ProcessContext {
   PublisherTable publishers_;
   // By the publisher's place in the plan; after these, by ProcessSource.
   std::array<std::uint8_t, LS_MAX_PUBLISHERS + kProcessSources> publisher_of_recipe_{};
-  std::optional<ProcessLabels> own_labels_;  // none: not read yet, of the program that it runs now
+  // nullopt: not read yet for the program that it runs now
+  std::optional<ProcessLabels> own_labels_;
   bool renews_own_labels_ = false;
   std::uint64_t publisher_epoch_ = 0;
   std::uint64_t own_epoch_ = 0;

@@ -118,7 +118,7 @@ void DebugFiles::by_build_id(const std::string& build_id, Search& search) const 
   for (const std::string& folder : folders_) search.look_at(folder + name);
 }
 
-// As gdb(1) does it: where the file itself was found, and in a copy of the tree of folders.
+// Searches as gdb(1) does: in the folder of the file itself, and in a copy of the tree of folders.
 void DebugFiles::by_name(const std::string& name, const std::string& path, Search& search) const {
   if (!is_plain_name(name)) return;
   for (const std::string& folder : given_) search.look_at(folder + "/" + name);
@@ -159,7 +159,7 @@ DebugFiles::Found DebugFiles::find(const WantedDebugFile& wanted, const std::str
     shared_by_name(wanted.link, search);
     by_name(std::string(base_name(wanted.link)), path, search);
   } else {
-    // Where the file names none, it has this name by custom.
+    // If the file names none, the debug file has this name by custom.
     by_name(wanted.link.empty() ? std::string(base_name(path)) + ".debug" : wanted.link, path,
             search);
   }

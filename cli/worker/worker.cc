@@ -22,7 +22,7 @@ constexpr milliseconds kBetweenAsking{20};
 constexpr std::chrono::seconds kMostStarting{20};
 // So many that die before they are ready, one after the other, are no accident.
 constexpr unsigned kMostStarts = 3;
-// The kernel takes a moment to give back a gigabyte.
+// The kernel takes a moment to free a gigabyte.
 constexpr std::chrono::seconds kMostEnding{2};
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
@@ -132,7 +132,7 @@ std::optional<Worker::Outcome> Worker::wait_until_ready() {
     const std::string what = "the process that looks at foreign files cannot be used: ";
     // Memory may have been short for a moment, or somebody has killed it: ask() starts another.
     if (!message) return Outcome{Kind::kDied, what + died().why};
-    // It would be the same with the next one.
+    // The next one would fail in the same way.
     unusable_ = what;
     if (late) {
       unusable_ += "it was not ready after " + std::to_string(kMostStarting.count()) + " s";
