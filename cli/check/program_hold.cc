@@ -113,9 +113,10 @@ bool ProgramHold::is_awaited() const {
 
 std::optional<HeldThread> ProgramHold::thread() const {
   if (!traced_) return std::nullopt;
-  HeldThread held{Tid{raw(pid_)}, std::nullopt};
+  HeldThread held{Tid{raw(pid_)}, std::nullopt, std::nullopt};
   if (!standing_) return held;
   if (auto pointer = StoppedThread::thread_pointer_of(held.tid)) held.thread_pointer = *pointer;
+  if (auto registers = StoppedThread::registers_of(held.tid)) held.registers = *registers;
   return held;
 }
 

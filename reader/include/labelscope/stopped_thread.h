@@ -72,7 +72,9 @@ class StoppedThread {
   // Does the same for a thread that the calling thread has stopped in another way.
   static Result<Address> thread_pointer_of(Tid tid);
   // Returns the general registers, in DWARF order.
-  Result<Registers> registers() const;
+  Result<Registers> registers() const { return registers_of(tid_); }
+  // Does the same for a thread that the calling thread has stopped in another way.
+  static Result<Registers> registers_of(Tid tid);
   // Returns whether it stopped in a system call in which it waited, or right after one. Then it was
   // on no processor, whatever its state was just before.
   bool was_waiting() const;

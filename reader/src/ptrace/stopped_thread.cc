@@ -314,8 +314,8 @@ Result<Address> StoppedThread::thread_pointer_of(Tid tid) {
 #endif
 }
 
-Result<Registers> StoppedThread::registers() const {
-  auto set = read_register_set(tid_);
+Result<Registers> StoppedThread::registers_of(Tid tid) {
+  auto set = read_register_set(tid);
   if (!set) return std::move(set).error();
   return set->registers;
 }

@@ -253,6 +253,7 @@ void ThreadReader::look_at_held(ThreadSnapshot& thread) {
     return set_problem(thread, {ErrorCode::kLimit, "it did not stop in time"});
   }
   thread.thread_pointer = options_.held->thread_pointer;
+  thread.registers = options_.held->registers;
   observe_at(thread);
   if (options_.while_held) options_.while_held(thread, process_.memory());
 }

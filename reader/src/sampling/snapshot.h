@@ -71,6 +71,7 @@ struct ProcessSnapshot {
 struct HeldThread {
   Tid tid{};
   std::optional<Address> thread_pointer;  // empty if it runs, or waits where nothing stops it
+  std::optional<Registers> registers;     // empty if they are not known
 };
 
 struct SnapshotOptions {
