@@ -148,7 +148,8 @@ static int ls_repeat_read(struct bpf_map* map, void* key, void* value) {
 #define LS_IS_THERE (-17)
 
 /* Returns the number of the scheduled read; 0: there is none, and the reason is counted. Another
- * sample of this thread may come at any moment in between. It finds the entry and leaves it alone. */
+ * sample of this thread may come at any moment in between. It finds the entry and leaves it alone.
+ */
 static __always_inline __u64 ls_schedule_retry(struct ls_slot slot, struct ls_scratch* own) {
   struct task_struct* task = bpf_get_current_task_btf();
   __u32 key = (__u32)bpf_get_current_pid_tgid();

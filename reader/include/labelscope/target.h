@@ -56,8 +56,8 @@ class LiveProcess final : public Target {
   std::unique_ptr<Target> forked_from() const override { return fork_parent(); }
   // The same, as what it is.
   std::unique_ptr<LiveProcess> fork_parent() const;
-  // The number that one of its threads has for itself (gettid): another one if the process is in a
-  // pid namespace of its own, as in a container. 0: not known.
+  // Returns the number that gettid() returns to one of its threads. It is another number if the
+  // process is in a pid namespace of its own, as in a container, and 0 if it is not known.
   Tid number_inside(Tid tid) const;
   // Returns the first instruction of the program itself. The loader has done its work by then.
   std::optional<Address> entry_point() const;

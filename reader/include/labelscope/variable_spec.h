@@ -20,9 +20,10 @@
 namespace labelscope {
 
 struct VariableSpec {
-  std::string module;  // the file's name, with or without its version, or its path; empty: any file
-  std::string symbol;  // as the symbol table has it, or as C++ writes it
-  ls_variable walk{};  // `index` is the planner's
+  // the file's name, with or without its version, or its path; empty for any file
+  std::string module;
+  std::string symbol;  // as it stands in the symbol table, or as C++ writes it
+  ls_variable walk{};  // the planner sets `index`
   std::string key;     // the label's key
   std::string text;    // the spec without module and key: "current->+16:cstr"
 };

@@ -69,8 +69,8 @@ bool is_plausible(const Header& header) {
 
 using Found = Result<std::optional<std::uint64_t>>;
 
-// By its first bytes, on a line of the cache. Segments of a hostile file may lie over each other: what
-// is searched is bounded for all of them together.
+// Searches for the header by its first bytes, which are aligned to a cache line. Segments of a
+// hostile file may lie over each other: what is searched is bounded for all of them together.
 Found search_header(const ElfImage& file, const std::function<bool()>& is_late) {
   constexpr std::uint64_t kAlign = 32;
   std::vector<std::byte> piece(std::size_t{1} << 20);

@@ -49,9 +49,10 @@ struct GoDepth {
 
 class GoFunctions {
  public:
-  // kNotFound: it is no Go file. kUnsupported: the table is of a version that is not read.
-  // kMalformed, kLimit: it cannot be. What is read is kept; `file` may close. `is_late`, which may
-  // be empty, is asked for each MiB of a file without section headers, where the table is searched.
+  // Fails with kNotFound if it is no Go file, with kUnsupported if the table has a version that is
+  // not read, and with kMalformed or kLimit if the table is impossible. What is read is kept;
+  // `file` may be closed. `is_late`, which may be empty, is asked for each MiB of a file without
+  // section headers, where the table is searched.
   static Result<GoFunctions> read(const ElfImage& file, const std::function<bool()>& is_late = {});
 
   std::size_t count() const { return count_; }

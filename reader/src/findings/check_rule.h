@@ -24,7 +24,7 @@ enum class CheckDepth { kStatic, kLive, kStep };
 std::string_view depth_name(CheckDepth depth);  // "static", "live", "step"
 
 // What a rule speaks of: a file, what one thread publishes, or what its process publishes once for
-// all threads. The last two are seen together; a mistake of the process is told once.
+// all threads. The last two are seen together; a mistake of the process is reported once.
 enum class RuleSubject { kFile, kThread, kProcess };
 
 struct RuleHead {

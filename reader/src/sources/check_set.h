@@ -1,5 +1,6 @@
-// The data rules (LS040 to LS049, LS051) on one label set, as it is in memory now: ABI v1, "Interpretation
-// of data". This check takes every word of the ABI literally; the walk (label_walk.h) is forgiving.
+// The data rules (LS040 to LS049, LS051) on one label set, as it is in memory now: ABI v1,
+// "Interpretation of data". This check takes every word of the ABI literally; the walk
+// (label_walk.h) is forgiving.
 //
 // The memory is hostile: the check reads at most kMaxCheckedElements elements and kMaxCheckedBytes
 // bytes of keys and values. Beyond that it only tries to read the first and the last byte, and the
@@ -15,7 +16,7 @@
 //   - A key or value that ends with a zero byte is legal, as any bytes are, and hardly meant: LS049.
 //   - ABI v1 gives `capacity` no meaning for readers. A writer for whom it is less than `count` does
 //     not know its own set: LS051.
-//   - A string of length 0 may lie anywhere in the address space, mapped or not.
+//   - A string of length 0 may be anywhere in the address space, mapped or not.
 //   - In an element without a key nothing else counts: its value may be null.
 //   - An element with a null value still takes its key: a later element with this key is a
 //     duplicate.
@@ -62,8 +63,8 @@ struct SetCheck {
   std::vector<Range> ranges;
 };
 
-// `variable`: address of custom_labels_current_set in one thread, which must be stopped. A null
-// pointer, a count of 0 and a set without a valid label all give the same label set: kNone.
+// `variable` is the address of custom_labels_current_set in one thread, which must be stopped. A
+// null pointer, a count of 0 and a set without a valid label all give the same label set: kNone.
 // `stack_pointer`: of that thread; 0: not known.
 SetCheck check_label_set(const MemorySource& memory, Address variable, Address stack_pointer = 0);
 

@@ -7,17 +7,17 @@
 //               sources. That gives a recipe with the number of its source.
 //   reading     from the variable's address in one thread to labels; or from the bytes that a BPF
 //               program sent in their place, because it had no room to make words of them.
-//   telling     the same reading once more, in sentences.
+//   explaining  the same reading once more, in sentences.
 //   checking    its rules, and whether one thread's value keeps them; of a file, planning asks.
 //
 //                  |  custom_labels    thread_context   otel_context   go_labels        variable
 //   ---------------+-----------------------------------------------------------------------------
 //   publisher by   |  symbols          symbol           symbol         build info       the user
-//   variable       |  a pointer        64 bytes         a pointer      a pointer        as told
+//   variable       |  a pointer        64 bytes         a pointer      a pointer        as named
 //   version        |  symbol, value 1  in the name      in the name    of Go            none
 //   BPF sends      |  keys and values  the 64 bytes     the record     keys and values  value, type
 //   names of keys  |  in memory        fixed            process facts  in memory        the user's
-//   torn states    |  none             told as such     none           none             not told
+//   torn states    |  none             detected         none           none             not detected
 //   rules          |  LS001 to LS051   LS101 to LS150   LS201 to 250   none             none
 //
 // elastic_context is as otel_context, without attributes. node_context is as otel_context, but 32

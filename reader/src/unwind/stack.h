@@ -19,23 +19,23 @@ enum ls_call_graph {
 
 /* X(enumerator, name, what such stacks do). The ledger counts an end as "stacks-" and its name. A
  * sentence at the end of a recording says "12.5 % " and what they do. */
-#define LS_STACK_ENDS(X)                                                                          \
-  X(LS_STACK_ROOT, "complete", "reach the start of their thread")                                 \
-  X(LS_STACK_ENTRY, "at-entry", "reach the first code of their program or thread")                \
-  /* Frame pointers do not tell a start from code that has none. The name of the last function */ \
-  /* does (cli/record/stack_ends.h), and may turn this into LS_STACK_ROOT. */                     \
-  X(LS_STACK_CHAIN_ENDED, "without-start", "end at code without frame pointers")                  \
-  X(LS_STACK_TOO_DEEP, "too-deep", "have more frames than are kept")                              \
-  X(LS_STACK_MISSING, "missing", "have no user part")                                             \
-  X(LS_STACK_NO_WAY_ON, "incomplete", "end at code without call frame information")               \
-  X(LS_STACK_OUT_OF_TIME, "cut-by-max-stop", "took longer than --max-stop")                       \
-  X(LS_STACK_NO_MAPPING, "no-mapping", "lead into a file that was loaded a moment ago")           \
-  X(LS_STACK_NO_TABLE, "no-table", "end in a file that has no table (yet)")                       \
-  X(LS_STACK_UNSUPPORTED, "unsupported-rule", "end at call frame information of a rare kind")     \
-  X(LS_STACK_NOT_RESIDENT, "not-resident", "end at a page of the stack that is not in memory")    \
-  X(LS_STACK_BAD_RETURN, "bad-return-address", "lead to what is no address of code")              \
-  X(LS_STACK_NOT_GROWING, "not-growing", "would go back to where they came from")                 \
-  X(LS_STACK_32_BIT, "32-bit", "are of 32-bit code")                                              \
+#define LS_STACK_ENDS(X)                                                                       \
+  X(LS_STACK_ROOT, "complete", "reach the start of their thread")                              \
+  X(LS_STACK_ENTRY, "at-entry", "reach the first code of their program or thread")             \
+  /* Frame pointers do not distinguish a start from code without them. The name of the last */ \
+  /* function does (cli/record/stack_ends.h), and may turn this into LS_STACK_ROOT. */         \
+  X(LS_STACK_CHAIN_ENDED, "without-start", "end at code without frame pointers")               \
+  X(LS_STACK_TOO_DEEP, "too-deep", "have more frames than are kept")                           \
+  X(LS_STACK_MISSING, "missing", "have no user part")                                          \
+  X(LS_STACK_NO_WAY_ON, "incomplete", "end at code without call frame information")            \
+  X(LS_STACK_OUT_OF_TIME, "cut-by-max-stop", "took longer than --max-stop")                    \
+  X(LS_STACK_NO_MAPPING, "no-mapping", "lead into a file that was loaded a moment ago")        \
+  X(LS_STACK_NO_TABLE, "no-table", "end in a file that has no table (yet)")                    \
+  X(LS_STACK_UNSUPPORTED, "unsupported-rule", "end at call frame information of a rare kind")  \
+  X(LS_STACK_NOT_RESIDENT, "not-resident", "end at a page of the stack that is not in memory") \
+  X(LS_STACK_BAD_RETURN, "bad-return-address", "lead to what is no address of code")           \
+  X(LS_STACK_NOT_GROWING, "not-growing", "would go back to where they came from")              \
+  X(LS_STACK_32_BIT, "32-bit", "are of 32-bit code")                                           \
   X(LS_STACK_LEFT_OUT, "left-out", "leave out the caller of a function that changes stacks")
 
 #define LS_STACK_END_ENUMERATOR(name, text, does) name,

@@ -1,13 +1,13 @@
-// Eight things are told from bytes:
+// Bytes show these things:
 //
 //   padding        linkers and compilers fill up to the next function; it is never executed
-//   frame states   functions are followed by their instructions, from where they start: x86_frames.h,
-//                  frame_states.h. A function without a frame has its caller at the top of the stack
-//                  or in x30, and frame pointers would leave that out.
+//   frame states   functions are followed by their instructions, from where they start
+//                  (x86_frames.h, frame_states.h). A function without a frame has its caller at the
+//                  top of the stack or in x30, and frame pointers would leave that out.
 //   frame pointer  a function that begins with "save the frame pointer, set it" keeps it. Whole
 //                  files of such code have no call frame information (Chromium).
-//   entry          the first code of a program, and where musl and Go start a thread: nobody called
-//                  it
+//   entry          the first code of a program, and where musl and Go start a thread: it has no
+//                  caller
 //   goroutine      what a goroutine's function returns to: a call between two instructions that do
 //                  nothing, and no return (runtime.goexit). Nobody called it.
 //   bare call      a function of nothing but a call and a return. Go's threads begin with one. It
@@ -85,7 +85,7 @@ const Signs& signs_of(Machine machine) {
                          "\x48\xc7\xc0\x0f\0\0\0\x0f\x05"sv,
                          // This is __clone of musl: xor %ebp, %ebp; pop %rdi; call *%r9.
                          {"\x31\xed\x5f\x41\xff\xd1"sv,
-                          // call *%r12; mov $111, %edi: runtime.clone of Go
+                          // This is runtime.clone of Go: call *%r12; mov $111, %edi.
                           "\x41\xff\xd4\xbf\x6f\0\0\0"sv},
                          8,
                          true,

@@ -54,8 +54,8 @@ enum ls_cfa_kind { LS_CFA_KINDS(LS_CFA_ENUMERATOR) LS_CFA_KIND_COUNT };
  * stack, so that the frame pointer is its caller's, and leaves that caller out. */
 #define LS_FP_LEAVES_OUT 1
 
-/* `operand` of LS_CFA_SP and LS_CFA_FP, bits: no call frame information says so, but the instructions
- * of the code do; and where they start, in a stripped file, is only likely. */
+/* `operand` of LS_CFA_SP and LS_CFA_FP, bits: no call frame information says so, but the
+ * instructions of the code do; and where they start, in a stripped file, is only likely. */
 #define LS_BY_CODE 1
 #define LS_ONLY_LIKELY 2
 

@@ -37,7 +37,7 @@ inline constexpr RuleId kValueNotNull{44};
 inline constexpr RuleId kKeysUnique{45};    // note
 inline constexpr RuleId kKeyNotNull{46};    // note
 inline constexpr RuleId kDataAligned{47};   // warning: a set or a storage array at an odd address
-inline constexpr RuleId kReaderLimits{48};  // warning: more than readers keep
+inline constexpr RuleId kReaderLimits{48};  // warning: it has more than readers keep
 inline constexpr RuleId kTextWithNul{49};   // note: the NUL of a C string belongs to the text
 // Updates
 inline constexpr RuleId kTornUpdate{50};  // neither the set before the update nor the one after it

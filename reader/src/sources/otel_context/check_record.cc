@@ -1,9 +1,10 @@
-// The rules of a thread's record (LS210 to LS236), on what is in memory now. Unlike the walk
-// (record.h), which takes what it can, this takes every word of OTEP 4947 literally.
+// This checks the rules of a thread's record (LS210 to LS236), on what is in memory now. Unlike the
+// walk (record.h), which reads what it can, this takes every word of OTEP 4947 literally.
 //
 // Of a record whose mark is 0 nothing is judged but where it lies: it is no record, or one that is
-// just written. What is wrong with the process context, each of its threads' records suffers from: so it is found
-// with each of them; who collects findings tells it once (RuleSubject::kProcess).
+// being written. A mistake of the process context affects the records of all its threads: so it is
+// found with each of them, and the code that collects findings reports it once
+// (RuleSubject::kProcess).
 #include <algorithm>
 #include <map>
 #include <string>

@@ -51,8 +51,8 @@ bool lies_in_block(const FileInspection& file, const ElfSymbol& symbol, const ls
 }
 
 // What a variable of this name may be called in a symbol table: the name itself, and, of
-// "shop::current", "current" or "shop::(anonymous namespace)::current", what a C++ compiler makes of
-// it (Itanium C++ ABI, 5.1), for a static variable as well.
+// "shop::current", "current" or "shop::(anonymous namespace)::current", what a C++ compiler makes
+// of it (Itanium C++ ABI, 5.1), for a static variable as well.
 std::vector<std::string> symbol_names(const std::string& name) {
   constexpr std::string_view kScope = "::";
   constexpr std::string_view kAnonymous = "(anonymous namespace)";

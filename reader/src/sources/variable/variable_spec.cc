@@ -1,6 +1,6 @@
-// Parsing. The key comes last and may hold anything; a module's name may hold "+" (libstdc++.so.6),
-// so it is split off before the offsets are looked for. A colon that stands alone divides; two belong
-// to a name as C++ writes it.
+// This parses specs of variables. The key comes last and may hold anything; a module's name may
+// hold "+" (libstdc++.so.6), so it is split off before the offsets are looked for. A colon that
+// stands alone divides; two belong to a name as C++ writes it.
 #include "labelscope/variable_spec.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ bool is_number(std::string_view text) {
              std::string_view::npos;
 }
 
-// Decimal, or hexadecimal behind 0x.
+// Reads a decimal number, or a hexadecimal one behind 0x.
 template <class T>
 std::optional<T> number(std::string_view text) {
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
@@ -130,7 +130,7 @@ Result<VariableSpec> parse_variable_spec(std::string_view text) {
     if (spec.key.empty()) return malformed("the label key behind = is empty");
   }
   const std::size_t last = last_divider(rest);
-  // No type ends with it, but what a shell has left of "SYMBOL->+8:u64".
+  // No spec ends with "-", but a shell may have left that of "SYMBOL->+8:u64".
   if (rest.ends_with('-')) {
     return malformed(
         "the type is missing, and a - is at the end: put it all into quotes, like "
