@@ -1,8 +1,8 @@
-# Shared by the tests of the command line (sourced, not run). Each test is one scenario, runs in a folder of its
-# own and sees the program only from outside: arguments, output, files, exit status.
+# Shared by the tests of the command line (sourced, not run). Each test is one scenario, runs in a
+# folder of its own and sees the program only from outside: arguments, output, files, exit status.
 #
-# CMake writes where the programs are (LABELSCOPE, DEMO_SERVICE, ...) into programs.sh of a build; without ctest it is that
-# of the preset dev, and PROGRAMS names another.
+# CMake writes the places of programs (LABELSCOPE, DEMO_SERVICE, ...) into programs.sh of a build.
+# Without ctest it is that of the preset dev, and PROGRAMS names another.
 # shellcheck shell=bash
 set -uo pipefail
 
@@ -24,11 +24,11 @@ children=() besides=()
 end_children() {
   local child
   for child in ${besides[@]+"${besides[@]}"}; do
-    # It ends what it has started itself.
+    # The child ends what it has started itself.
     kill -TERM "${child#*:}" 2>/dev/null && wait "${child#*:}" 2>/dev/null
   done
   for child in ${children[@]+"${children[@]}"}; do
-    # Reaped here, or the shell would report each death.
+    # It is reaped here, or the shell would report each death.
     kill -KILL "$child" 2>/dev/null && wait "$child" 2>/dev/null
   done
 }
@@ -44,7 +44,7 @@ skip_test() {
   exit 77
 }
 
-# What the program said last goes with every failure: ctest shows it.
+# Every failure shows the program's last output, since ctest shows it.
 fail() {
   printf 'FAILED: %s\n' "$*"
   local stream
@@ -54,7 +54,7 @@ fail() {
   exit 1
 }
 
-# CAP_PERFMON and CAP_BPF (bits 38 and 39) or CAP_SYS_ADMIN (21), as the kernel asks for them.
+# The kernel asks for CAP_PERFMON and CAP_BPF (bits 38 and 39), or for CAP_SYS_ADMIN (21).
 need_sampling() {
   local effective
   effective=$((16#$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status)))
@@ -66,8 +66,9 @@ need_command() {
   command -v "$1" >/dev/null || skip_test "$1 is not installed"
 }
 
-# beside <function>: what the function tests, while the script goes on, in a folder of its own. For scenarios that wait and
-# do not disturb each other. together: waits for all of them; each must have succeeded.
+# beside <function>: runs the function's tests in a folder of their own while the script goes on.
+# This is for scenarios that wait and do not disturb each other. together: waits for all of them,
+# and each must succeed.
 beside() {
   (
     work=$work/$1 children=() besides=()
@@ -84,14 +85,14 @@ together() {
     wait "${each#*:}"
     status=$?
     cat "$work/${each%%:*}.said"
-    # What has failed counts more than what was skipped.
+    # A failure counts more than a skip.
     ((status == 0 || worst == 1)) || worst=$((status == 77 ? 77 : 1))
   done
   besides=()
   ((worst == 0)) || exit "$worst"
 }
 
-# wait_until <what, in words> <command...>: the condition, asked again until it holds.
+# wait_until <what, in words> <command...>: asks the condition again until it holds.
 wait_until() {
   local what=$1 deadline=$((SECONDS + 60))
   shift
@@ -101,7 +102,7 @@ wait_until() {
   done
 }
 
-# pause_us <microseconds>, pause_ms <milliseconds>: without a process of its own, which sleep is.
+# pause_us <microseconds>, pause_ms <milliseconds>: pause without starting a process, unlike sleep.
 pause_us() {
   local seconds
   [[ -n ${never:-} ]] || exec {never}<> <(:)
@@ -110,36 +111,38 @@ pause_us() {
 }
 pause_ms() { pause_us $(($1 * 1000)); }
 
-# rounds <by default> <whole>: how often something is repeated, or how long. The whole with LABELSCOPE_THOROUGH=1.
+# rounds <by default> <whole>: prints how often or how long something is repeated, which is the
+# whole with LABELSCOPE_THOROUGH=1.
 rounds() { if [[ ${LABELSCOPE_THOROUGH:-} == 1 ]]; then echo "$2"; else echo "$1"; fi; }
 
-# run <argument...>: labelscope to its end; afterwards: $status, $work/stdout, $work/stderr.
+# run <argument...>: runs labelscope to its end, and sets $status, $work/stdout and $work/stderr.
 run() {
   timeout --signal=KILL 90 "$LABELSCOPE" "$@" >"$work/stdout" 2>"$work/stderr" </dev/null
   status=$?
 }
 
-# start <argument...>: labelscope in the background; its pid in $recorder. A shell without job control lets its
-# background children ignore SIGINT, which no terminal does.
+# start <argument...>: starts labelscope in the background, with its pid in $recorder. A shell
+# without job control lets its background children ignore SIGINT, which no terminal does.
 start() {
   env --default-signal=INT "$LABELSCOPE" "$@" >"$work/stdout" 2>"$work/stderr" </dev/null &
   recorder=$!
   children+=("$recorder")
 }
 
-# mark_processes [word]: whatever is started from here on has a mark in its environment, and so has what that starts.
+# mark_processes [word]: gives everything that is started from here on, and its children, a mark in
+# the environment.
 mark_processes() {
   mark=labelscope_test_$$_$RANDOM${1:-}
   export LABELSCOPE_TEST_MARK=$mark
 }
-# Processes with the mark that run this program and have not ended.
+# Lists processes with the mark that run this program and have not ended.
 marked_that_run() {
   local pid
   for pid in $(grep -lsz "^LABELSCOPE_TEST_MARK=$mark\$" /proc/[0-9]*/environ | sed 's,/proc/,,; s,/environ,,'); do
     [[ $(readlink "/proc/$pid/exe") == "$1" && $(state_of "$pid") != Z ]] && echo "$pid"
   done
 }
-# expect_none_runs <program> <when>
+# expect_none_runs <program> <when>: checks that there are no such processes.
 expect_none_runs() {
   local left
   left=$(marked_that_run "$1")
@@ -151,22 +154,23 @@ none_runs() { ! any_runs "$1"; }
 is_gone() { ! kill -0 "$1" 2>/dev/null || [[ $(state_of "$1") == Z ]]; }
 state_of() { sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null; }
 
-# Waits for $recorder; its exit status in $status.
+# Waits for $recorder, and sets $status to its exit status.
 finish() {
   wait_until "labelscope ends" is_gone "$recorder"
   wait "$recorder"
   status=$?
 }
 
-# A process that computes and publishes no labels; its pid in $target.
+# Starts a process that computes and publishes no labels, with its pid in $target.
 start_busy_target() {
   bash -c 'while :; do :; done' </dev/null >/dev/null 2>&1 &
   target=$!
   children+=("$target")
 }
 
-# start_target <program> <argument...>: one that prints its truth (tests/README.md) and ends when its stdin closes; its
-# pid in $target, its truth in $work/truth. One after another: stop_target.
+# start_target <program> <argument...>: starts one that prints its truth (tests/README.md) and ends
+# when its stdin closes. Its pid is in $target, its truth in $work/truth. stop_target must come
+# before the next one.
 start_target() {
   rm -f "$work/stdin" "$work/truth"
   mkfifo "$work/stdin" || fail "no fifo"
@@ -181,13 +185,14 @@ stop_target() {
   kill -KILL "$target" 2>/dev/null  # it may have ended by itself
   wait "$target" 2>/dev/null || true
 }
-# The thread IDs that it told.
+# Prints the thread IDs that the target printed.
 true_tids() { sed -n 's/^{"tid":\([0-9]*\),.*/\1/p' "$work/truth"; }
 
-# The line of a status file: status_of_task <file> <name>.
+# status_line <file> <name>: prints the value of this line in a status file.
 status_line() { sed -n "s/^$2:[[:space:]]*//p" "$1" 2>/dev/null; }
 
-# CPU time of a process so far, in clock ticks of 10 ms: user and system time are fields 14 and 15.
+# Prints the CPU time of a process so far, in clock ticks of 10 ms. User and system time are fields
+# 14 and 15.
 cpu_ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ print $12 + $13 }'; }
 
 has_perf_events() {
@@ -196,7 +201,8 @@ has_perf_events() {
 }
 has_run_until() { (($(cpu_ticks "$1") >= $2)); }
 
-# Waits until $recorder has opened its events and $target has then run for another half second: it has samples.
+# Waits until $recorder has opened its events and $target has then run for another half second, so
+# that there are samples.
 wait_for_samples() {
   wait_until "labelscope opens its perf events" has_perf_events
   wait_until "the target computes" has_run_until "$target" $(($(cpu_ticks "$target") + 50))
@@ -205,8 +211,8 @@ wait_for_samples() {
 has_begun_or_ended() { grep -q '^Recording' "$work/stderr" || is_gone "$recorder"; }
 has_run_or_ended() { has_run_until "$target" "$1" || is_gone "$recorder"; }
 
-# record_for <ticks> <argument...>: as run record, until $target has used a processor for so many ticks of 10 ms. So
-# there are as many samples on a busy machine, which takes longer for them.
+# record_for <ticks> <argument...>: runs record until $target has used a processor for this number
+# of ticks of 10 ms. So a busy machine, which takes longer, has as many samples.
 record_for() {
   local ticks=$1
   shift
@@ -217,7 +223,7 @@ record_for() {
   finish
 }
 
-# Nanoseconds that a thread of $target has had a processor.
+# Prints the nanoseconds for which a thread of $target has had a processor.
 run_time_of() { { read -r run_time _ <"/proc/$target/task/$1/schedstat"; } 2>/dev/null || run_time=0; }
 each_has_run_or_ended() {
   local tid
@@ -228,8 +234,8 @@ each_has_run_or_ended() {
   done
 }
 
-# record_threads <milliseconds> <argument...>: the same, until each thread that the target told has used a processor for
-# so long.
+# record_threads <milliseconds> <argument...>: runs record until each thread that the target printed
+# has used a processor for this time.
 record_threads() {
   local wanted=$1 tid run_time
   local -A wanted_time=()
@@ -245,8 +251,9 @@ record_threads() {
   finish
 }
 
-# let_look <milliseconds>: so long, and until labelscope has been awake for as often as it is in half of that time on an
-# idle machine, which is every 20 ms. For what it looks at by the clock.
+# let_look <milliseconds>: waits for this time, and until labelscope has been awake as often as it
+# is in half of that time on an idle machine, where it wakes every 20 ms. This is for what it looks
+# at by the clock.
 has_been_awake() { (($(status_line "/proc/$recorder/status" voluntary_ctxt_switches) >= $1)) || is_gone "$recorder"; }
 let_look() {
   local before
@@ -255,15 +262,17 @@ let_look() {
   wait_until "labelscope looks" has_been_awake $((before + $1 / 40))
 }
 
-# at_rest <command...>: while $target is stopped. A target whose threads all compute leaves little to anybody else.
+# at_rest <command...>: runs the command while $target is stopped, because a target whose threads
+# all compute leaves little time to other programs.
 at_rest() {
   kill -STOP "$target"
   "$@"
   kill -CONT "$target"
 }
 
-# with_enough_time <milliseconds> <command...>: the command with so much time as its last argument, or with four and
-# sixteen times as much where it says that this was not enough (need_more_time). Whatever else fails has failed.
+# with_enough_time <milliseconds> <command...>: runs the command with this time as its last
+# argument, and again with four and sixteen times as much if that was not enough on a busy machine.
+# If the command fails, it must exit as a test does.
 with_enough_time() {
   local time=$1 factor ended
   shift
@@ -282,19 +291,19 @@ need_more_time() {
   exit "$out_of_time"
 }
 
-# How labelscope says so many milliseconds in seconds: 1.5, 6.0 or 6.
+# Prints how labelscope writes these milliseconds in seconds: 1.5, 6.0 or 6.
 seconds_of() { awk -v ms="$1" 'BEGIN { print ms / 1000 "(\\.0)?" }'; }
 
 expect_status() {
   [[ $status == "$1" ]] || fail "exit status $status, expected $1 ($2)"
 }
 
-# expect_said <extended regular expression>: on stderr, in any case.
+# expect_said <extended regular expression>: checks stderr, ignoring case.
 expect_said() {
   grep -Eiq -- "$1" "$work/stderr" || fail "stderr does not say: $1"
 }
 
-# expect_shown <extended regular expression>: on stdout.
+# expect_shown <extended regular expression>: checks stdout.
 expect_shown() {
   grep -Eq -- "$1" "$work/stdout" || fail "stdout does not show: $1"
 }
@@ -309,7 +318,7 @@ expect_no_files() {
   [[ -z $left ]] || fail "left behind: $left"
 }
 
-# A file that the Go tools accept where there are any, and gzip in any case.
+# Checks the file with the Go tools if they are installed, and with gzip in any case.
 expect_pprof() {
   [[ -s $1 ]] || fail "no profile in $1"
   gzip --test "$1" || fail "$1 is not gzip"
@@ -319,8 +328,8 @@ expect_pprof() {
   fi
 }
 
-# expect_ledger <recording.jsonl>: taken is the sum of the outcomes, written is taken minus dropped, and as many samples
-# are in the file.
+# expect_ledger <recording.jsonl>: checks that taken is the sum of the outcomes, that written is
+# taken minus dropped, and that the file has as many samples.
 expect_ledger() {
   jq -se '(map(select(.type == "ledger"))[0]) as $ledger
     | $ledger.taken == ($ledger.outcomes | add) and $ledger.written == $ledger.taken - $ledger.dropped
@@ -328,13 +337,15 @@ expect_ledger() {
     fail "the ledger of $1 does not add up: $(tail -n 1 "$1")"
 }
 
-# copy_of_bash <name>: a program of this name, with functions that have names; its path in $copy.
+# copy_of_bash <name>: makes a program of this name whose functions have names. Its path is in
+# $copy.
 copy_of_bash() {
   copy=$work/$1
   cp "$(command -v bash)" "$copy" || fail "no copy of bash"
 }
 
-# expect_named <recording.jsonl> <pid> <program>: at least ten samples of the process have a function of this program.
+# expect_named <recording.jsonl> <pid> <program>: checks that at least ten samples of the process
+# have a function of this program.
 expect_named() {
   jq -se --argjson pid "$2" --arg program "$3" 'def of(what): map(select(.type == what));
     ([of("module")[] | select(.path == $program) | .id]) as $modules
@@ -346,7 +357,7 @@ expect_named() {
     fail "not ten samples of process $2 in $3"
 }
 
-# go tool pprof without a home folder, a network or a browser.
+# Runs go tool pprof without a home folder, a network or a browser.
 pprof() {
   HOME=$work PPROF_TMPDIR=$work GOTOOLCHAIN=local GOFLAGS='' go tool pprof "$@" 2>"$work/pprof_stderr"
 }

@@ -1,4 +1,5 @@
-# A target that sets no labels: a profile all the same, a line that says so, and what works without labels does.
+# A target that sets no labels gives a profile all the same, a line that says so, and everything
+# that works without labels.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 start_busy_target
@@ -15,12 +16,12 @@ run record -d 1 -p "$target" --call-graph none --summary function -o none.folded
 expect_status "$exit_usage" "functions without stacks"
 expect_said 'call-graph none takes no stacks'
 run record -d 1 -p "$target" -o out.pb.gz --overwrite
-# The words of those who write libraries are for --explain.
+# Words for authors of libraries are left to --explain.
 ! grep -Eq 'TLSDESC|relocated|publish|context_tls' "$work/stderr" || fail "the words of --explain"
 run dump --explain -p "$target"
 expect_shown 'what labels can come from: ABI v1, '
 
-# What was advised works.
+# The advice works.
 run report out.jsonl --summary thread_name,thread_id,comm,pid,function
 expect_status "$exit_ok" "the keys that there always are"
 for key in thread_name thread_id comm pid function; do

@@ -1,10 +1,10 @@
-# Names of code that a process makes itself, from the file that it writes: whose file counts, and where it is looked for.
-# What the program has made it tells itself, line by line.
+# Names of code that a process makes at run time, from the file that it writes: whose file counts,
+# and where it is looked for. The program prints itself what it has made, line by line.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 maps=()
 trap 'rm -f "${maps[@]}" /dev/shm/labelscope-maker-*; end_test' EXIT
-# start_maker <command...>: its pid in $target, its lines in $work/lines.
+# start_maker <command...>: starts it, with its pid in $target and its lines in $work/lines.
 start_maker() {
   "$@" >"$work/lines" 2>"$work/ready" &
   target=$!
@@ -13,7 +13,8 @@ start_maker() {
   map=/tmp/perf-$target.map
   maps+=("$map")
 }
-# expect_names <how>: both functions have samples and their names, and nobody misses any.
+# expect_names <how>: checks that both functions have samples and their names, and that no name is
+# reported missing.
 expect_names() {
   for name in 'JS:\*first /srv/a b.js:1:2' 'JS:~second /srv/b.js:3:4'; do
     grep -q ";$name [0-9]*\$" out.folded || fail "$1: no samples in $name: $(cat out.folded)"
@@ -21,7 +22,7 @@ expect_names() {
   grep -q 'of the frames have a name' "$work/stderr" && fail "$1: names are missed"
   return 0
 }
-# expect_none <how> <reason>
+# expect_none <how> <reason>: checks that there are no names, and why.
 expect_none() {
   ! grep -q 'JS:' out.folded || fail "$1: there are names: $(cat out.folded)"
   grep -q '\[anon+0x' out.folded || fail "$1: no samples in the code: $(cat out.folded)"
@@ -33,13 +34,13 @@ start_maker "$MAKER"
 record -p "$target"
 expect_none "no file" "% in \[anon\] \(.* frames\): there is no $map with its names: whatever has made the code can write it"
 grep -q 'node\|java' "$work/stderr" && fail "a program in C is told what node does"
-# Written when it has run for long, as by jcmd.
+# The file is written when the program has run for a long time, as jcmd does.
 cp "$work/lines" "$map"
 for backend in bpf ptrace; do
   record -p "$target" --backend "$backend"
   expect_names "$backend"
 done
-# Nothing describes the code: what called it is found along a frame pointer, and says so.
+# Nothing describes the code, so its caller is found along a frame pointer, and marked so.
 for backend in bpf ptrace; do
   run record -d 1 -F 199 --backend "$backend" --call-graph dwarf --overwrite -p "$target" -o out.jsonl
   grep -q '"by_frame_pointer":true' out.jsonl || fail "$backend: no caller is marked"
@@ -48,7 +49,7 @@ done
 run dump --stacks -p "$target"
 grep -Eq 'JS:(\*first|~second)' "$work/stdout" || fail "no names in the dump: $(cat "$work/stdout")"
 
-# A name that no terminal and no file may get as it is.
+# No terminal and no file may get this name unchanged.
 printf '%s \x1b[31mred;\n' "$(sed -n 's/ JS.*first.*//p' "$map")" >>"$map"
 record -p "$target"
 grep -q $'\x1b' out.folded && fail "an escape sequence in the file"
@@ -68,14 +69,14 @@ grep -q 'JS:later' out.folded && fail "time of the first function is under the n
 grep -q ';JS:~second /srv/b.js:3:4 [0-9]*$' out.folded || fail "the other place is not as it was: $(cat out.folded)"
 expect_said 'their time is under the first, marked \[reused\]'
 
-# Somebody else's.
+# This file belongs to another user.
 cp "$work/lines" "$map"
 if [[ $(id -u) == 0 ]]; then
   chown 65534 "$map"
   record -p "$target"
   expect_none "another user's file" "$map was not read: it belongs neither to the process's user nor to root"
 fi
-# A link, a FIFO.
+# This is a link, and then a FIFO.
 mv "$map" "$work/map"
 ln -s "$work/map" "$map"
 record -p "$target"
@@ -107,7 +108,8 @@ for kind in shared huge sysv memfd shm unlinked; do
   expect_names "$kind memory"
 done
 
-# In a container: its own /tmp, and its own numbers. The program itself may lie below the /tmp that is hidden then.
+# A container has its own /tmp and its own numbers. The program itself may lie below the /tmp that
+# is hidden then.
 if [[ $(id -u) == 0 ]] && unshare --pid --mount --fork true 2>/dev/null; then
   # shellcheck disable=SC2016
   unshare --pid --mount --fork --kill-child bash -c \

@@ -1,9 +1,10 @@
-# Labels of the process: from its environment, its cgroup and the kernel, by every way of reading. Each program has its
-# own, a forked child its parent's, and a thread's own label of the same key wins.
+# Labels of the process, from its environment, its cgroup and the kernel, with every way to read.
+# Each program has its own, a forked child its parent's, and a thread's own label of the same key
+# wins.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command jq
 
-# What the kernel says of a process like ours.
+# This is what the kernel says of a process like ours.
 path=$(grep -m1 '^0::/.' /proc/self/cgroup | cut -d: -f3-)
 user=$(id -un)
 export TEST_JOB=job-1 TEST_ODD=$'\e[31mred' LABELSCOPE_LABELS='tenant=of the process,team=pay%2Cments,odd'
@@ -30,7 +31,7 @@ jq -e --arg user "$user" --arg command "$CONTEXTS" '.process_labels == [
   {key: "user", value: $user, source: "[process]"}, {key: "cmd", value: $command, source: "[process]"},
   {key: "tenant", value: "of the process", source: "[environment]"}, {key: "team", value: "pay,ments", source: "[environment]"}]' \
   "$work/stdout" >/dev/null || fail "dump --json"
-# Nobody asked.
+# They are not there without the option.
 run dump -p "$target" --json
 jq -e '.process_labels == []' "$work/stdout" >/dev/null || fail "labels that nobody asked for"
 if [[ -n $path ]]; then
@@ -62,7 +63,8 @@ for sample in of["sample"]:
 assert "unlabelled" in {outcome for outcome, _ in seen[none]}, seen[none]
 for tid, tenant in ((plain, "acme"), (none, "of the process")):
     for outcome, labels in seen[tid]:
-        # On a busy machine a thread may not stop in time: then it has the labels of its process alone.
+        # On a busy machine a thread may not stop in time, and then it has only the labels of its
+        # process.
         if tid == plain and outcome == "no-thread-pointer": continue
         values = {k: v for k, v, _ in labels}
         assert len(values) == len(labels), labels
@@ -174,7 +176,7 @@ run dump -p "$target" --env-label TEST_JOB
 expect_said 'env-label: the program has overwritten its environment \(with its title\) \(process [0-9]+, titled\)'
 stop_target
 
-# --- words that mean nothing
+# --- meaningless words
 run record -p 1 --process-label node
 expect_status "$exit_usage" "an unknown fact"
 expect_said 'container, pod, unit, cgroup, user, uid and command are known'

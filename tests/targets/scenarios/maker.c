@@ -1,8 +1,9 @@
-/* Makes two functions at run time and calls one of them again and again until it is killed. Which one is random: in
- * turn, they could run in step with the ticks of who samples, and one of them would never be seen. It tells them first,
- * in the lines of a perf map: on the standard output, or, with "write", in /tmp/perf-PID.map, with PID as it sees
- * itself. With "shared", "huge", "sysv", "memfd", "shm" or "unlinked" the code lies in such memory; exit 3: the kernel has
- * none. */
+/* Makes two functions at run time and calls one of them again and again until it is killed. The
+ * choice is random: in turns, they could run in step with a sampler's ticks, and one of them would
+ * never be seen. It first prints both in the lines of a perf map, on the standard output or, with
+ * "write", into /tmp/perf-PID.map, where PID is its number in its own namespace. With "shared",
+ * "huge", "sysv", "memfd", "shm" or "unlinked" the code lies in such memory; exit status 3 means
+ * that the kernel has none. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// The worker's main program with other tasks: each tries something that no worker may do, and tells
-// whether it could. A refusal is a failed call, or the end of the process.
+// The worker's main program with other tasks. Each tries something that no worker may do, and
+// reports whether it succeeded. A refusal is a failed call, or the end of the process.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -23,7 +23,7 @@ using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): the s
 
 namespace {
 
-// The request has the process ID of labelscope (the test).
+// Returns the process ID of labelscope (the test), which the request holds.
 pid_t labelscope_of(const Message& request) { return std::stoi(request.body); }
 
 template <class Attempt>
@@ -118,7 +118,7 @@ Answer ask_nice_of_user() {
 Answer renice_itself() {
   return attempt([](const Message&) { return ::setpriority(PRIO_PROCESS, 0, 19) == 0; });
 }
-// What it must be able to do: read what it was given, and get memory.
+// These are what a worker must be able to do: read what it was given, and get memory.
 Answer work() {
   return attempt([](const Message& request) {
     char byte = 0;
