@@ -209,8 +209,9 @@ void Recording::announce_publishers() {
   }
 }
 
-// Those that no process has: at the beginning, where it can be told. A recording without the label
-// that it is made for is of no use; but a file that is named may be loaded later.
+// Ends the recording at its beginning if no process has a variable that the user has named, since
+// a recording without the label that it is made for is of no use. But a file that is named with the
+// variable may be loaded later.
 Status Recording::look_for_variables() {
   for (std::size_t i = 0; i < options_.unpublished.variables.size(); ++i) {
     const VariableSeen& seen = recorder_->variable_seen(i);

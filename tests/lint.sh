@@ -25,6 +25,17 @@ forbid_but() {
   failed=1
 }
 
+# forbid_comments <why> <pattern, as Perl has them> <path...>
+forbid_comments() {
+  local why=$1 pattern=$2 found
+  shift 2
+  found=$(LC_ALL=C.UTF-8 grep -rnP --include='*.h' --include='*.hpp' --include='*.c' --include='*.cc' \
+    --include='*.mjs' -- "$pattern" "$@")
+  [[ -z $found ]] && return
+  printf 'FAILED: %s\n%s\n' "$why" "$found"
+  failed=1
+}
+
 # writer-lib <- reader <- bpf <- cli: each may use only what stands to its left.
 forbid "writer-lib uses nothing of the others" '#include [<"](labelscope|bpf|cli)/' writer-lib
 forbid "reader knows neither BPF nor the command line" '#include [<"](bpf|cli)/|#include <bpf/' \
@@ -140,6 +151,12 @@ forbid "the libraries print nothing" 'std::(cout|cerr|clog)|\b(printf|puts|perro
   writer-lib/src
 forbid "formats are pure: they open no files and print nothing" \
   'std::(cout|cerr|ofstream)|\bopen ?\(' cli/format
+# clang-format leaves comments as they are.
+comment='(^\s*(//|/?\*)|\s//\s)'
+forbid_comments "comments have at most 100 columns" "^(?=.{101}).*?$comment" \
+  bpf cli reader tests writer-lib
+forbid_comments "programs do not tell: they say, know, show, report, detect (CONTRIBUTING.md, Style)" \
+  "$comment.*\b(told|tells)\b" bpf cli reader writer-lib
 # CMake splits the name at a semicolon. Both halves match nothing, and ctest calls that a success.
 forbid "no semicolon in the name of a test" 'TEST_CASE\([^)]*;' tests
 # A header that is forgotten breaks only programs that use the installation.
@@ -151,11 +168,11 @@ for header in reader/include/labelscope/*.h; do
 done
 # The page must have exactly the findings of the code, since users look them up there.
 codes=$(sed -n '/kNames/,/^}/s/.*, "\(.*\)"}.*/\1/p' reader/src/findings/finding.cc | sort)
-told=$(sed -n '/^\.Sh FINDINGS/,/^\.Sh PERMISSIONS/s/^\.It Li //p' docs/man/labelscope-dump.1 |
+listed=$(sed -n '/^\.Sh FINDINGS/,/^\.Sh PERMISSIONS/s/^\.It Li //p' docs/man/labelscope-dump.1 |
   sort)
-if [[ $codes != "$told" ]]; then
+if [[ $codes != "$listed" ]]; then
   echo "FAILED: FINDINGS in docs/man/labelscope-dump.1 and kNames in reader/src/findings/finding.cc differ:"
-  diff - <(echo "$told") <<<"$codes"
+  diff - <(echo "$listed") <<<"$codes"
   failed=1
 fi
 # The same for formats: -f and the extensions.

@@ -1,7 +1,7 @@
 // This class has what the unwinder knows of each sampled process: its executable mappings, each
 // with the table of its file.
 //
-//   set_process, exec, fork, mmap --> /proc/PID/maps --> files that are new --> TableBuilder (thread)
+//   set_process, exec, fork, mmap --> /proc/PID/maps --> files that are new --> TableBuilder
 //                                           |                                       |
 //                                           v                                       v
 //                                     list of mappings <------------------- tables, in BPF maps

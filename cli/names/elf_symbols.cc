@@ -223,8 +223,8 @@ void ElfSymbols::remark_packing(Elf* elf) {
          "--decompress-debug-sections makes a file that can be read)");
 }
 
-// One file after the other, until one is the right one. nullopt: none is, and what was found is
-// told.
+// Opens one file after the other, until one is the right one. Returns nothing if none is, after it
+// has reported what it found.
 std::optional<ElfSymbols::Opened> ElfSymbols::find_right_file(
     WantedDebugFile wanted, const std::string& what,
     const std::function<bool(Elf*, const UniqueFd&)>& is_right) {

@@ -6,7 +6,7 @@
 //
 // Code goes, and other code comes to its place: then there are two lines for it. Of the lines that
 // were there when the code had its first sample, the last one counts. A line that came later may be
-// about samples that came later, or not: nothing in the file tells the time. So an address that had
+// about samples that came later, or not: the file has no times. So an address that had
 // several functions meanwhile keeps the name of the first of them, with a mark:
 //
 //   1000 40 first         <-- first sample: first

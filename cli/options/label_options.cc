@@ -27,8 +27,8 @@ NameAndKey split_key(const std::string& option, const std::string& word, const s
   return made;
 }
 
-// Labels win over labelscope's own keys, which would then be called labelscope.pid and the like: a
-// thread that is told by its variable `pid` would hide which process it is of.
+// A label wins over labelscope's own key of that name, which would then be called labelscope.pid
+// and the like: a label `pid` would hide which process a thread belongs to.
 void refuse_own_key(const std::string& option, const std::string& word, const std::string& key) {
   const std::vector<std::string> own = own_keys();
   if (std::find(own.begin(), own.end(), key) == own.end()) return;

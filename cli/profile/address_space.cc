@@ -42,8 +42,8 @@ bool may_be_generated(const Mapping& mapping) {
 }
 
 // A program may be started by its loader ("ld-linux-x86-64.so.2 ./prog"). Then the kernel takes the
-// loader for the program, and the loader's own list has the program in front. Its address tells which
-// file that is; nothing if this is no loader, or there is no list yet.
+// loader for the program, and the loader's own list has the program in front. Its address leads
+// to the file; there is none if this is no loader, or there is no list yet.
 std::optional<Address> program_of_loader(const Target& process, const Mapping& loader) {
   std::string_view name = loader.path;
   name.remove_prefix(name.rfind('/') + 1);

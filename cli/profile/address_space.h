@@ -28,7 +28,8 @@ class ModuleTable {
  public:
   explicit ModuleTable(std::size_t most_files = MappedFiles::own_share()) : open_(most_files) {}
 
-  // `maker`: the process that has mapped it. What no file tells (generated code) is its alone.
+  // `maker` is the process that has mapped it. Generated code, which is in no file, belongs to it
+  // alone.
   // `mapped`: the state of its file when it was mapped, if that is known.
   Index add(const Mapping& mapping, const FindProcess& process, Family family = 0, Pid maker = {},
             const FileState& mapped = {});

@@ -138,7 +138,7 @@ const MappedFiles::File* MappedFiles::held(const FileId& file) const {
 
 MappedFiles::Ready MappedFiles::make_ready(const Mapping& mapping, const FindProcess& process) {
   if (const File* known = held(mapping.file)) {
-    // The same inode: so its own descriptor tells whether it was written anew.
+    // The inode is the same, so the open descriptor shows whether it was written anew.
     const FileState now = state_of(*known->file);
     if (now.has_bytes_of(known->state)) return {false, known->state};
   }

@@ -16,7 +16,7 @@
 //
 // A build may write a file anew in place: the same inode, other code. So a file here is an inode
 // and the time of its last change. What ran before the change keeps no names, unless it has a build
-// ID by which the symbolizer tells that nothing has changed.
+// ID by which the symbolizer knows that nothing has changed.
 #pragma once
 
 #include <sys/stat.h>

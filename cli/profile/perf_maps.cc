@@ -14,8 +14,8 @@
 namespace labelscope::cli {
 namespace {
 
-// Who makes code, and how it is told to write its names. By a file that it has mapped: a program may
-// be called anything, and load the runtime as a library.
+// A runtime that makes code, and what makes it write the names. It is recognised by a file that it
+// has mapped: a program may be called anything, and load the runtime as a library.
 struct Runtime {
   std::string_view file;  // begins like this
   const char* advice;

@@ -1,6 +1,6 @@
-// The files in which processes tell the names of code that they make at run time:
-// "/tmp/perf-PID.map", as perf(1) wants it. Node, Java, .NET, PHP and Erlang write one if they are
-// told to.
+// These are the files in which processes write the names of code that they make at run time:
+// "/tmp/perf-PID.map", as perf(1) wants it. Node, Java, .NET, PHP and Erlang write one if an option
+// asks for it.
 //
 // Every user who may write to /tmp may put a file of that name there. So it must belong to the user
 // of the process, or to root, and be a regular file and no link. The process may live in a
@@ -43,7 +43,7 @@ class PerfMaps {
     Pid inner{};  // its number in its own PID namespace
     uid_t owner{};
     bool our_root = false;  // it sees the same files as labelscope
-    std::string advice;     // how its runtime is told to write one
+    std::string advice;     // what makes its runtime write one
     ModuleFile file;
     std::string problem;
     std::uint64_t first_bytes = UINT64_MAX;

@@ -36,7 +36,7 @@ struct ProfileModule {
   std::uint64_t load_bias = 0;    // runtime address minus link-time address
   // Of generated code: how long its perf map was at the first sample (perf_maps.h).
   std::uint64_t first_map_bytes = UINT64_MAX;
-  // Why frames of this module have no names, in words; empty when they have.
+  // Why frames of this module have no names, in words; empty if they have.
   std::string symbol_problem;
 };
 

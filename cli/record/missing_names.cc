@@ -22,8 +22,8 @@ struct File {
   std::string left_out;  // although all have names
 };
 
-// Once for each file, though every frame has a name: nobody else tells that inlined calls are
-// missing.
+// Reports once for each file that inlined calls are missing, since every frame has a name and
+// nothing else shows it.
 void add_left_out(const std::vector<std::pair<std::string, File>>& files, std::uint64_t frames,
                   std::vector<std::string>& lines) {
   std::size_t told = 0;
@@ -64,7 +64,7 @@ std::vector<std::string> missing_names(const Profile& profile) {
   }
   std::vector<std::pair<std::string, File>> worst(files.begin(), files.end());
   std::vector<std::string> lines;
-  // Where a file has both, its reason tells both.
+  // Where a file has both, its reason has both.
   for (auto& [path, file] : worst) {
     if (file.nameless != 0) file.left_out.clear();
   }

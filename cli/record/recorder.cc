@@ -233,7 +233,7 @@ void Recorder::on_sample(const Sample& sample) {
 void Recorder::on_fork(Pid parent, Pid child) {
   TrackedProcess* known = find(parent);
   auto process = known != nullptr ? std::make_unique<TrackedProcess>(child, *known) : track(child);
-  if (known == nullptr) process->on_mappings_lost();  // nothing else would have it planned
+  if (known == nullptr) process->on_mappings_lost();  // it is planned for no other reason
   if (known != nullptr && process_labels_.may_change_after_fork()) process->renew_own_labels();
   last_process_ = nullptr;
   processes_[child] = std::move(process);

@@ -65,7 +65,8 @@ std::array<std::uint64_t, LS_STACK_END_COUNT> samples_by_end(const Profile& prof
   return samples;
 }
 
-// Java's compiler uses the frame pointer's register for something else, unless it is told not to.
+// Java's compiler uses the frame pointer's register for something else, unless an option forbids
+// that.
 bool ends_in_java(const Profile& profile) {
   const bool has_java = std::ranges::any_of(profile.modules, [](const ProfileModule& module) {
     return module.path.ends_with("/libjvm.so");

@@ -26,8 +26,8 @@ inline constexpr std::string_view kFunctionKey = "function";
 inline constexpr std::string_view kStateKey = "state";
 // What every sample has.
 std::vector<std::string> keys_of_every_sample();
-// What tells samples apart where no program sets labels: of this profile, which may have neither
-// stacks nor kinds; without a profile, what nearly all have.
+// Returns the keys that distinguish samples where no program sets labels. A profile may have
+// neither stacks nor kinds; without a profile these are the keys that nearly all have.
 std::vector<std::string> own_keys(const Profile* profile = nullptr);
 
 inline constexpr std::string_view kNoneText = "<none>";

@@ -1,4 +1,4 @@
-// The page: reads its data, keeps the state, and tells every view what to show.
+// The page: reads its data, keeps the state, and gives every view what it shows.
 import { breakdown, openBoxMenu, showStatus, showTip } from "./box_info.mjs";
 import { Boxes } from "./boxes.mjs";
 import {

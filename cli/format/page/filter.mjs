@@ -61,7 +61,7 @@ function allowedCodes(key, term) {
   return allowed;
 }
 
-// For each row the bits of what it fails: 0 is a chosen row. `bitOf` tells the bit of a key's term.
+// For each row the bits of what it fails: 0 is a chosen row. `bitOf` has the bit of a key's term.
 export function failedBits(profile, filter) {
   const { rows, sets, threads } = profile;
   const bits = new Uint32Array(rows.count);
@@ -162,7 +162,7 @@ export function both(a, b) {
 }
 
 // No value can be both, and an empty list would allow all: this one is no value of any key. In
-// JSON, which tells filters apart, it is not null either, which stands for labels that are not
+// JSON, which distinguishes filters, it is not null either, which stands for labels that are not
 // there.
 function nothingIsNothing(values) {
   return values.length > 0 ? values : [true];

@@ -149,7 +149,7 @@ function readKeys(columns, sets) {
       const value = text(thread);
       if (value !== "") one.byThread[thread] = one.intern(value);
     }
-    // Who knows no thread name of an unreadable sample does not know whether a label told one.
+    // Without a thread name of an unreadable sample, it is not known whether a label named one.
     if (
       one.bySet === null &&
       anyUnreadable &&

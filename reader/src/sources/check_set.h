@@ -11,11 +11,12 @@
 //     than LS_MAX_SLOTS elements, LS_MAX_LABELS elements with a key, or LS_MAX_LABEL_BYTES bytes of
 //     keys and values (outcome.h). Other readers keep less, the smallest known 10 elements with 25
 //     bytes of a key and 53 of a value. ABI v1 names no number, so that is advice and no finding.
-//   - A set on the thread's own stack, in a frame that it has left, is memory that was freed (LS040):
-//     the next call overwrites it. On the stack in use a set is right.
-//   - A key or value that ends with a zero byte is legal, as any bytes are, and hardly meant: LS049.
-//   - ABI v1 gives `capacity` no meaning for readers. A writer for whom it is less than `count` does
-//     not know its own set: LS051.
+//   - A set on the thread's own stack, in a frame that it has left, is memory that was freed
+//     (LS040): the next call overwrites it. On the part of the stack that is in use a set is right.
+//   - A key or value that ends with a zero byte is legal, as any bytes are, but is hardly meant
+//     (LS049).
+//   - ABI v1 gives `capacity` no meaning for readers. A writer that has it less than `count` does
+//     not know its own set (LS051).
 //   - A string of length 0 may be anywhere in the address space, mapped or not.
 //   - In an element without a key nothing else counts: its value may be null.
 //   - An element with a null value still takes its key: a later element with this key is a

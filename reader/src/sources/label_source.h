@@ -17,7 +17,7 @@
 //   version        |  symbol, value 1  in the name      in the name    of Go            none
 //   BPF sends      |  keys and values  the 64 bytes     the record     keys and values  value, type
 //   names of keys  |  in memory        fixed            process facts  in memory        the user's
-//   torn states    |  none             detected         none           none             not detected
+//   torn states    |  none             detected         none           none             unseen
 //   rules          |  LS001 to LS051   LS101 to LS150   LS201 to 250   none             none
 //
 // elastic_context is as otel_context, without attributes. node_context is as otel_context, but 32

@@ -4,9 +4,9 @@
  * (build_unwind_table.h), and a step reads them (unwind/unwind_step.h).
  *
  *   text of a module     pages of 64 KiB        rows of a page, sorted         rules of the module
- *   +------------+       +------------------+   +-----------------------+     +-------------------+
- *   | page 0     | ----> | block, first row | > | offset 0    | rule 7 ---+--> | CFA = sp + 16     |
- *   | page 1     |       | number of rows   |   | offset 4660 | rule 2    |    | RA at CFA - 8, .. |
+ *   +------------+       +------------------+   +-----------------------+     +------------------+
+ *   | page 0     | ----> | block, first row | > | offset 0    | rule 7 ---+--> | CFA = sp + 16    |
+ *   | page 1     |       | number of rows   |   | offset 4660 | rule 2    |    | RA at CFA - 8, . |
  *   ...                                         ...
  *
  * A row is valid up to the next one. The first row of a page is at offset 0 and repeats the rule

@@ -57,6 +57,9 @@ constexpr std::int32_t kWord = 8;
 // The alignment of functions; code in front of one is filled up to it.
 constexpr std::uint64_t kAlign = 16;
 constexpr std::size_t kMostPadding = 64;
+// Jumps through registers are looked at this often, at most: a function of a hostile file may be
+// nothing but jumps.
+constexpr std::size_t kMostJumps = 8 << 20;
 // If nine of ten of at least so many functions are aligned, all are, except parts of others.
 constexpr std::size_t kFewStarts = 8;
 
@@ -402,7 +405,10 @@ class Follower {
       contradicts = contradicts || *frame != same;
     };
     const auto jumps_end = jumps_.lower_bound(at);
-    for (auto jump = jumps_.lower_bound(function); jump != jumps_end; ++jump) add(left_by(*jump));
+    for (auto jump = jumps_.lower_bound(function); jump != jumps_end && !contradicts; ++jump) {
+      if (++jumps_looked_at_ > kMostJumps) return std::nullopt;
+      add(left_by(*jump));
+    }
     const auto [calls, calls_end] = last_calls_.equal_range(at);
     const bool is_behind_call = calls != calls_end;
     if (is_behind_call && is_head_of_loop(at)) {
@@ -471,6 +477,7 @@ class Follower {
   std::vector<Frame> states_;
   std::vector<std::size_t> todo_;
   std::set<std::size_t> jumps_;  // jumps through registers
+  std::size_t jumps_looked_at_ = 0;
   // Calls that may be the last instruction of their function, by the place behind them and padding.
   std::multimap<std::size_t, std::size_t> last_calls_;
 };

@@ -1,7 +1,8 @@
-// A server that forks workers, as nginx and postgres do: each worker writes a title over its arguments and its
-// environment, and becomes another user if it may. One worker comes at once, another one with a line on stdin. Prints
-// {"pid":N} for each, and "ready" behind it. The workers compute; all end with the server, which ends with its stdin. With
-// "all" the server has a title, too.
+// A server that forks workers, as nginx and postgres do: each worker writes a title over its
+// arguments and its environment, and becomes another user if it may. One worker comes at once,
+// another one with a line on stdin. Prints {"pid":N} for each, and "ready" behind it. The workers
+// compute; all end with the server, which ends with its stdin. With "all" the server has a title,
+// too.
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

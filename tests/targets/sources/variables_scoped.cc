@@ -1,5 +1,5 @@
-// Variables of variables.c's program as C++ has them: in a namespace, static ones, and in a namespace
-// without a name.
+// Variables of variables.c's program as C++ has them: in a namespace, static ones, and in a
+// namespace without a name.
 #include "variables_scoped.h"
 
 namespace shop {

@@ -1,5 +1,5 @@
-/* The set lies in the frame of a function that has returned. Nothing is called behind it that would need the place: the
- * program stays in a loop. */
+/* The set lies in the frame of a function that has returned. Nothing is called behind it that would
+ * need the place: the program stays in a loop. */
 #include "writer.h"
 
 static void __attribute__((noinline)) publish(const custom_labels_label_t* storage) {
