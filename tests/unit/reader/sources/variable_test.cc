@@ -112,11 +112,12 @@ TEST_CASE("variable_spec: each mistake has its sentence, with what there is") {
       {"x:u8 ", "there is no such type"},
       {"x:hex", "hexN wants a number of bytes from 1 to 256"},
       {"x:hex0", "hexN wants"},
-      {"x:str257", "strN wants"},
+      {"x:str257", "the type str257 is too large: at most 256 bytes"},
       {"x:str-1", "strN wants"},
       {":u8", "the symbol is missing"},
       {"+8:u8", "the symbol is missing"},
-      {"lib.so::u8", "the symbol is missing"},
+      {"lib.so::u8", "the type is missing"},  // two colons are a scope of C++
+      {"lib.so:+8:u8", "the symbol is missing"},
       {":x:u8", "the module in front of the first : is empty"},
       {"x:u8=", "the label key behind = is empty"},
       {"x+:u8", "is no offset"},
@@ -124,7 +125,7 @@ TEST_CASE("variable_spec: each mistake has its sentence, with what there is") {
       {"x+-8:u8", "is no offset"},
       {"x->-8:u8", "is no offset"},
       {"x->0x:u8", "is no offset"},
-      {"x+2147483648:u8", "is no offset"},
+      {"x+2147483648:u8", "the offset 2147483648 is too large: at most 2147483647"},
       {"x->->->->->->:u8", "more than 5 pointers"}};
   for (const auto& [text, part] : mistakes) {
     const std::string refusal = refusal_of(text);
