@@ -100,10 +100,11 @@ std::vector<ComparedRow> compared(Parts a, const Parts& b, const Comparison& bot
     row.a.share = share(row.a, whole_a);
     row.b.share = share(row.b, whole_b);
     row.difference = row.b.share - row.a.share;
-    row.errors =
-        both.has_chance
-            ? standard_errors(row.a.samples, whole_a.samples, row.b.samples, whole_b.samples)
-            : std::copysign(std::numeric_limits<double>::infinity(), row.difference);
+    row.errors = both.has_chance ? standard_errors(row.a.samples, whole_a.samples, row.b.samples,
+                                                   whole_b.samples)
+                 : row.difference == 0
+                     ? 0
+                     : std::copysign(std::numeric_limits<double>::infinity(), row.difference);
     rows.push_back(std::move(row));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const ComparedRow& x, const ComparedRow& y) {

@@ -2,10 +2,11 @@
 //
 // A few bytes of a file can stand for a sample with hundreds of labels, or for a stack of a hundred
 // frames, and in a compressed file a thousand such samples are a few bytes again: 260 KB can ask
-// for gigabytes. A recorded profile takes about 30 times its size on the disk. So readers count
-// what they keep, and stop before it is in memory if it is out of proportion to the file:
+// for gigabytes. A recorded profile takes about 20 times its bytes; of a compressed one about 30
+// times, or with stacks of 512 frames, which compress well, nearly 400. So readers count what they
+// keep, and stop before it is in memory if it is out of proportion to the file:
 //
-//   kept so far  <=  256 MiB + 64 * what was read of the file so far
+//   kept so far  <=  256 MiB + 64 * what was read, but at most 512 * what that is on the disk
 //
 // Every small file may have the first 256 MiB; with a large one the allowance grows as it is read.
 #pragma once
@@ -45,10 +46,13 @@ class ReadBudget {
  private:
   static constexpr std::uint64_t kFree = std::uint64_t{256} << 20;
   static constexpr std::uint64_t kTimes = 64;
+  static constexpr std::uint64_t kTimesPacked = 512;
   static constexpr std::uint64_t kMost = std::uint64_t{8} << 30;
 
   std::uint64_t on_disk() const { return packed_ == nullptr ? read_ : packed_->taken(); }
-  std::uint64_t allowed() const { return std::min(kMost, kFree + kTimes * on_disk()); }
+  std::uint64_t allowed() const {
+    return std::min(kMost, kFree + std::min(kTimes * read_, kTimesPacked * on_disk()));
+  }
 
   const GzipSource* packed_;
   std::uint64_t read_ = 0;

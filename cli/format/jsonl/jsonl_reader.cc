@@ -442,6 +442,7 @@ Result<ReadRecording> read_jsonl(std::istream& in, ReadBudget& budget) {
       } else {
         line.append(rest.substr(0, end));
         if (Status status = reader.take(line); !status) return std::move(status).error();
+        if (budget.is_over()) return budget.status().error();
         if (reader.is_over()) return reader.finish(false);
       }
       line.clear();
@@ -452,6 +453,7 @@ Result<ReadRecording> read_jsonl(std::istream& in, ReadBudget& budget) {
     if (!too_long) line.append(rest);
   }
   if (in.bad()) return Error{ErrorCode::kSystem, "it cannot be read to its end"};
+  if (budget.is_over()) return budget.status().error();
   // JSON of other kinds is often one line.
   if (!reader.has_header()) {
     if (std::string why = why_not_read(line); !why.empty()) {

@@ -58,11 +58,17 @@ export class Slice {
     return this.samples[this.position(last)] - this.samples[this.position(first)];
   }
 
+  // A row with time of a second kind has no count of its own, so both are looked at.
+  isLeftOut(at) {
+    const { samples, weights } = this;
+    return samples[at + 1] === samples[at] && weights[at + 1] === weights[at];
+  }
+
   // Calls back with each chosen row, from the position of `first` to that of `last`.
   forRows(first, last, each) {
     const stop = this.position(last);
     for (let at = this.position(first); at < stop; at++) {
-      if (this.samples[at + 1] === this.samples[at]) continue;
+      if (this.isLeftOut(at)) continue;
       each(
         this.rows === null ? at : this.rows[at],
         this.weights[at + 1] - this.weights[at],
@@ -73,7 +79,7 @@ export class Slice {
 
   // The rows whose code has a 1 in `mask`.
   only(codes, mask) {
-    const { rows, samples } = this;
+    const { rows } = this;
     const order = new Uint32Array(this.to - this.from);
     const weights = new Float64Array(order.length + 1);
     const counts = new Float64Array(order.length + 1);
@@ -81,7 +87,7 @@ export class Slice {
     let size = 0;
     for (let at = this.from; at < this.to; at++) {
       const row = rows === null ? at : rows[at];
-      if (samples[at + 1] === samples[at] || mask[codes[row]] === 0) continue;
+      if (this.isLeftOut(at) || mask[codes[row]] === 0) continue;
       weights[size + 1] = weights[size] + weight[row];
       counts[size + 1] = counts[size] + each[row];
       order[size++] = row;
@@ -91,10 +97,10 @@ export class Slice {
 
   // A slice for each code that occurs, by code. One counting sort: rows stay sorted within a code.
   split(codes, codeCount) {
-    const { rows, samples } = this;
+    const { rows } = this;
     const start = new Uint32Array(codeCount + 1);
     for (let at = this.from; at < this.to; at++) {
-      if (samples[at + 1] !== samples[at]) start[codes[rows === null ? at : rows[at]] + 1] += 1;
+      if (!this.isLeftOut(at)) start[codes[rows === null ? at : rows[at]] + 1] += 1;
     }
     const present = [];
     for (let code = 0; code < codeCount; code++) {
@@ -105,7 +111,7 @@ export class Slice {
     const next = start.slice(0, codeCount);
     const order = new Uint32Array(size);
     for (let at = this.from; at < this.to; at++) {
-      if (samples[at + 1] === samples[at]) continue;
+      if (this.isLeftOut(at)) continue;
       const row = rows === null ? at : rows[at];
       order[next[codes[row]]++] = row;
     }

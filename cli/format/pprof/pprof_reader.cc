@@ -357,8 +357,11 @@ bool PprofReader::take_values(const std::vector<std::int64_t>& values, SampleRow
   const std::int64_t weight = values[chosen_.weight];
   const std::int64_t count = chosen_.samples ? values[*chosen_.samples] : 1;
   if (weight < 0 || count < 0) return ++negative_, false;
-  // the sample is only about another value
-  if (weight == 0 && (count == 0 || !chosen_.samples)) return false;
+  const auto has = [&](const auto& other) { return values[other.first] > 0; };
+  // The sample is only about a value that was not chosen.
+  if (weight == 0 && (count == 0 || !chosen_.samples) && std::ranges::none_of(chosen_.more, has)) {
+    return false;
+  }
   row.weight_ns = static_cast<std::uint64_t>(weight);
   row.count = static_cast<std::uint64_t>(count);
   if (row.weight_ns > UINT64_MAX / chosen_.scale) return ++damaged_, false;

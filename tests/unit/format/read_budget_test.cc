@@ -140,6 +140,53 @@ TEST_CASE("read_budget: a file that unpacks to a hundred times its size is refus
   check_refused("one field of pprof", packed(pprof));
 }
 
+TEST_CASE("read_budget: the last lines of a recording are counted, too") {
+  std::ostringstream recording;
+  SmallProfile made;
+  made.labelled({{"tenant", "acme"}});
+  REQUIRE(render_jsonl(weighed(std::move(made.profile), 1), {}, recording));
+  std::string text = recording.str().substr(0, recording.str().find('\n') + 1);
+  const std::string one = R"({"function":"f","system_name":"f","file":"","line":0})";
+  std::string lines = one;
+  for (int i = 1; i < 20'000; ++i) lines += "," + one;
+  text += R"({"type":"location","id":0,"module":null,"address":"0x1","by_frame_pointer":false,)"
+          R"("lines":[)" +
+          lines + "]}\n";
+  // It fits into the last piece that is read.
+  std::string frames = "0";
+  for (int i = 1; i < 10'000; ++i) frames += ",0";
+  text += R"({"type":"stack","id":0,"locations":[)" + frames +
+          R"(],"end":"complete"})"
+          "\n";
+  check_refused("a stack of functions that are inlined", text);
+}
+
+TEST_CASE("read_budget: deep stacks, which compress well, are read") {
+  std::string text = head();
+  for (std::uint64_t i = 1; i <= 4000; ++i) {
+    text += inside(ProfileField::kLocation, number_field(1, i) + line());
+  }
+  std::uint64_t next = 1;
+  for (std::uint64_t i = 0; i < 30'000; ++i) {
+    std::vector<std::uint64_t> ids(300);
+    for (std::uint64_t& id : ids) {
+      next = next * 6364136223846793005 + 1442695040888963407;
+      id = &id < ids.data() + 60 ? 1 + next % 4000
+                                 : static_cast<std::uint64_t>(1 + (&id - ids.data()));
+    }
+    std::string message;
+    pbf_builder<SampleField>(message).add_packed_uint64(SampleField::kLocationId, ids.begin(),
+                                                        ids.end());
+    pbf_builder<SampleField>(message).add_int64(SampleField::kValue, 1);
+    text += inside(ProfileField::kSample, message);
+  }
+  const std::string file = packed(text);
+  const auto back = read(file);
+  INFO(file.size() << " bytes: " << (back ? "" : back.error().context));
+  REQUIRE(back);
+  CHECK(back->profile.rows.size() == 30'000);
+}
+
 TEST_CASE("read_budget: a large file may stand for much") {
   ReadBudget budget;
   CHECK(budget.keep(std::size_t{200} << 20));
