@@ -91,19 +91,14 @@ MappedFiles::File open_file(const Mapping& mapping, const FindProcess& process) 
 }  // namespace
 
 FileState FileState::of(const struct stat& status) {
-  return {status.st_ctim.tv_sec,  status.st_ctim.tv_nsec, status.st_mtim.tv_sec,
-          status.st_mtim.tv_nsec, status.st_size,         status.st_nlink,
-          status.st_mode,         status.st_uid};
+  return {status.st_ctim.tv_sec, status.st_ctim.tv_nsec, status.st_mtim.tv_sec,
+          status.st_mtim.tv_nsec, status.st_size};
 }
 
 bool FileState::has_bytes_of(const FileState& then) const {
   if (is_same_time(then)) return true;
-  if (std::tie(modified_s, modified_ns, size) !=
-      std::tie(then.modified_s, then.modified_ns, then.size)) {
-    return false;
-  }
-  // Something else explains the change, or somebody has set the old mtime again.
-  return std::tie(links, mode, owner) != std::tie(then.links, then.mode, then.owner);
+  return std::tie(modified_s, modified_ns, size) ==
+         std::tie(then.modified_s, then.modified_ns, then.size);
 }
 
 MappedFiles::MappedFiles(std::size_t most) : most_(most) {}

@@ -50,14 +50,11 @@ struct FileState {
   std::int64_t modified_s = 0;
   std::int64_t modified_ns = 0;
   std::int64_t size = 0;
-  std::uint64_t links = 0;
-  std::uint32_t mode = 0;
-  std::uint32_t owner = 0;
 
   static FileState of(const struct stat& status);
   explicit operator bool() const { return changed_s != 0 || changed_ns != 0; }
-  // Whether the file has the same bytes at another time, as far as this can tell: a file that was
-  // removed, or got another mode, has changed as well.
+  // Returns whether the file has the same bytes at another time, as far as its size and mtime show
+  // it. The kernel also changes ctime when a file is removed or renamed, or gets another mode.
   bool has_bytes_of(const FileState& then) const;
   bool is_same_time(const FileState& other) const {
     return changed_s == other.changed_s && changed_ns == other.changed_ns;

@@ -113,7 +113,9 @@ class Planner::FileSearch {
 
   const FileVerdict* known(const Mapping& mapping) {
     const auto own = planner_.verdicts_.find(mapping.file);
-    if (own != planner_.verdicts_.end()) return own->second.get();
+    if (own != planner_.verdicts_.end() && is_current(*own->second, mapping)) {
+      return own->second.get();
+    }
     // A file that may publish is opened in any case.
     auto verdict = planner_.shared_->find(mapping.file);
     if (!verdict || verdict->may_publish || verdict->path != mapping.path ||
@@ -123,7 +125,14 @@ class Planner::FileSearch {
     const auto times = target_.file_times(mapping);
     if (!times || verdict->times != *times) return nullptr;
     take_names(*verdict);
-    return planner_.verdicts_.emplace(mapping.file, std::move(verdict)).first->second.get();
+    return planner_.verdicts_.insert_or_assign(mapping.file, std::move(verdict))
+        .first->second.get();
+  }
+  // A file that was unmapped between two plans may have been replaced by one with its inode number.
+  bool is_current(const FileVerdict& verdict, const Mapping& mapping) const {
+    if (verdict.may_publish || !verdict.times) return true;
+    const auto times = target_.file_times(mapping);
+    return !times || verdict.times == *times;
   }
 
   // Notes what is known of a file before it is searched.

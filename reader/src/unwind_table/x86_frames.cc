@@ -76,9 +76,9 @@ struct Frame {
   bool operator==(const Frame&) const = default;
 };
 
-std::int32_t plus(std::int32_t distance, std::int32_t amount) {
+std::int32_t plus(std::int32_t distance, std::int64_t amount) {
   if (distance == kUnknown || amount < -kMostBytes || amount > kMostBytes) return kUnknown;
-  const std::int32_t sum = distance + amount;
+  const auto sum = static_cast<std::int32_t>(distance + amount);
   return sum < -kMostBytes || sum > kMostBytes ? kUnknown : sum;
 }
 
@@ -386,7 +386,9 @@ class Follower {
         lead(at, likely);
         run();
       } else {
-        at = std::max(end_of_flow(at), at + 1);
+        // Bytes that lead to something undecodable are passed once, not from each of them again.
+        const auto [end, undecodable] = end_of_flow(at);
+        at = end == at ? undecodable + 1 : end;
       }
       is_first = false;
     }
@@ -394,7 +396,7 @@ class Follower {
 
   // Returns nothing if it is data, or if the frame is not known.
   std::optional<Frame> frame_of_unreached(std::size_t at, std::size_t function, bool may_start) {
-    if (end_of_flow(at) == at) return std::nullopt;
+    if (end_of_flow(at).end == at) return std::nullopt;
     if (begins_with_frame(rest(at)) && !code_.all_known) return Frame{};
     std::optional<Frame> frame;
     bool contradicts = false;
@@ -434,17 +436,20 @@ class Follower {
     return false;
   }
 
-  // Returns where the instructions from here on end, or the same place if these are no
-  // instructions.
-  std::size_t end_of_flow(std::size_t at) const {
+  struct FlowEnd {
+    std::size_t end;          // where it began if these are no instructions
+    std::size_t undecodable;  // then the place that is none
+  };
+  // Returns where the instructions from here on end.
+  FlowEnd end_of_flow(std::size_t at) const {
     std::size_t to = at;
     while (to < code_.bytes.size() && state_of_[to] == kNotReached) {
       const Instruction next = x86::decode(rest(to));
-      if (next.size == 0) return at;
+      if (next.size == 0) return {at, to};
       to += next.size;
       if (ends_flow(next.flow)) break;
     }
-    return to;
+    return {to, to};
   }
 
   std::vector<CodePart> parts() const {

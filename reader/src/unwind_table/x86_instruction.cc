@@ -194,7 +194,7 @@ class Decoder {
     const bool adds = group_ == 0 || group_ == 5;
     if (!in_register() || rm_ != kSp || is_byte || !wide() || !adds) return;
     result_.effect = Effect::kMoveStack;
-    result_.amount = group_ == 0 ? amount : -amount;
+    result_.amount = group_ == 0 ? amount : -std::int64_t{amount};
   }
 
   void group_ff() {

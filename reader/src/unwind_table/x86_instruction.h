@@ -48,7 +48,7 @@ struct Instruction {
   std::uint8_t written = kNoRegister;
   std::uint8_t also_written = kNoRegister;
   std::int32_t distance = 0;  // counted from behind the instruction
-  std::int32_t amount = 0;
+  std::int64_t amount = 0;
 };
 
 inline constexpr std::size_t kLongest = 15;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -254,14 +255,20 @@ TEST_CASE("address_space: a file that is written anew in place is another file")
   CHECK(taken[second].symbol_problem.empty());
 }
 
-TEST_CASE("address_space: a file that gets another mode, or is removed, is the same file") {
+TEST_CASE("address_space: a file that is renamed, gets another mode or is removed is the same file") {
   WrittenFile written("some bytes");
   Mapping mapping = anonymous(0x1000, 0x2000, "");
   written.name(mapping);
   ModuleTable modules;
   AddressSpace before(modules);
   before.add(mapping, nullptr);
-  REQUIRE(::chmod(written.path().c_str(), 0700) == 0);
+  if (GENERATE(true, false)) {
+    REQUIRE(::chmod(written.path().c_str(), 0700) == 0);
+  } else {
+    const std::string aside = written.path() + ".old";
+    REQUIRE(std::rename(written.path().c_str(), aside.c_str()) == 0);
+    REQUIRE(std::rename(aside.c_str(), written.path().c_str()) == 0);
+  }
   AddressSpace after(modules);
   after.add(mapping, nullptr);
   const Index module = before.module_at(0x1000);
