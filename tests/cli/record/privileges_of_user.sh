@@ -51,7 +51,7 @@ done
 mkdir "$work/private" && chmod 700 "$work/private"
 run record --drop-to "$uid" -d 1 -p "$target" -o "$work/private/out.jsonl"
 expect_status "$exit_error" "a folder that the user may not write to"
-expect_said 'permission denied.*drop-to'
+expect_said 'whom --drop-to names: cannot write .*: Permission denied'
 run dump --drop-to nobody -p "$target"
 expect_status "$exit_ok" "dump as nobody"
 expect_shown 'thread\.0=number-0'
