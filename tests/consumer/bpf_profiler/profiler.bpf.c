@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Reads at each event of a CPU the labels of the thread that runs there, if its process is a
-// target.
+// Reads at each event of a CPU the labels of the thread that runs there, if it is of a target.
 // clang-format off
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

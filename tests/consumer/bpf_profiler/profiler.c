@@ -1,5 +1,4 @@
-// A profiler in a page: it shows which thread runs with which labels, 99 times a second on each
-// CPU.
+// A profiler in a page: it shows which thread runs with which labels, 99 times a second and CPU.
 //
 //  profiler PID SAMPLES
 //
