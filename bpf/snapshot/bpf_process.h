@@ -32,6 +32,7 @@ class BpfProcess final : public Target {
   // since open().
   const MemorySource& memory() const override { return *memory_; }
   std::optional<Address> program_headers_address() const override;
+  std::optional<Address> title_address() const override { return live_->title_address(); }
   std::unique_ptr<Target> forked_from() const override { return live_->forked_from(); }
 
   Pid pid() const { return live_->pid(); }

@@ -33,8 +33,9 @@ void forget_doubtful(ThreadSnapshot& thread, const Result<SavedPointer>& saved) 
 // thread stays listed, as in the kernel, until the last thread has ended.
 std::optional<ThreadSnapshot> listed(ThreadRecord record, Pid pid) {
   ThreadSnapshot& thread = record.thread;
+  thread.first = raw(thread.tid) == raw(pid);
   if (record.ended) {
-    if (raw(thread.tid) != raw(pid)) return std::nullopt;
+    if (!thread.first) return std::nullopt;
     thread.seen = {};
     thread.seen.outcome = LS_UNREADABLE_VANISHED;
     thread.thread_pointer.reset();

@@ -33,6 +33,10 @@ Json recipe_json(const ls_tls_recipe& recipe) {
               {"generation", recipe.generation}};
     case LS_IN_REGISTER:
       return {{"kind", "register"}};
+    case LS_AT_ADDRESS:
+      return {{"kind", "address"}, {"offset", recipe.offset}};
+    case LS_FIRST_THREAD_AT_ADDRESS:
+      return {{"kind", "address-of-first-thread"}, {"offset", recipe.offset}};
     case LS_RECIPE_NOT_RELOCATED:
       return {{"kind", "not-relocated"}};
     default:

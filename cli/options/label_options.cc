@@ -83,12 +83,12 @@ std::vector<VariableSpec> parse_variables_of_threads(const std::string& option,
 
 void LabelOptions::declare(OptionList& list) {
   list.group("Labels that no program publishes");
-  list.words(
-      "--tls", "[MODULE:]SYMBOL[+N][->[+]N...]:TYPE[=KEY]",
-      "A thread-local variable as a label (repeatable; with -> in quotes, or the shell takes the "
-      ">). TYPE: " +
-          variable_types(),
-      variables, parse_variables_of_threads);
+  list.words("--variable,--tls", "[MODULE:]SYMBOL[+N][->[+]N...]:TYPE[=KEY]",
+             "A variable as a label, thread-local or of the process, or @title (repeatable; with "
+             "-> in quotes, or the shell takes the "
+             ">). TYPE: " +
+                 variable_types(),
+             variables, parse_variables_of_threads);
   list.words("--env-label", "VAR[=KEY]",
              "A variable of the process's environment (repeatable, or with commas)",
              of_process.variables, parse_variables);
@@ -100,7 +100,7 @@ void LabelOptions::declare(OptionList& list) {
 }
 
 std::string LabelOptions::missing_text(const MissingVariable& missing) const {
-  return "--tls " + variables[missing.index].text + ": " + finding_clause(missing.finding);
+  return "--variable " + variables[missing.index].text + ": " + finding_clause(missing.finding);
 }
 
 }  // namespace labelscope::cli

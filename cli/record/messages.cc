@@ -35,7 +35,9 @@ std::string describe_labels(const TrackedProcess& process) {
     text += (i == 0 ? "labels from " : ", and from ") + escape_terminal(publisher.path);
     // dump --explain shows how its variable is reached.
     if (!goes_without_saying(publisher)) {
-      text += " (" + escape_terminal(variable_name(publisher)) + ")";
+      const bool of_first = publisher.recipe.kind == LS_FIRST_THREAD_AT_ADDRESS;
+      text += " (" + escape_terminal(variable_name(publisher)) +
+              (of_first ? ", for the first thread alone)" : ")");
     }
     for (const Finding& finding : publisher.findings) {
       text += "; " + escape_terminal(finding_clause(finding));

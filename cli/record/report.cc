@@ -76,9 +76,9 @@ void RecordReport::say_variables_without_value() const {
       continue;
     }
     log::info(escape_terminal(
-        "--tls " + variables[i].text +
+        "--variable " + variables[i].text +
         ": no sample has a value of it: it is there, and a pointer was null or led nowhere, or "
-        "label rules left it out; labelscope dump --explain with the same --tls tells how it is "
+        "label rules left it out; labelscope dump --explain with the same --variable shows how it is "
         "read"));
   }
 }
@@ -112,7 +112,7 @@ void RecordReport::explain_missing_labels() const {
       profile().label_sets, [](const LabelSet& labels) { return !labels.empty(); });
   if (has_labels || !options_.summary.empty()) return;
   log::info("  What works all the same: --summary " + in_words(own_keys(&profile()), " or ") +
-            "; and --process-label, --env-label or --tls take labels from elsewhere");
+            "; and --process-label, --env-label or --variable take labels from elsewhere");
 }
 
 bool RecordReport::show_labels(const Outputs& outputs) {

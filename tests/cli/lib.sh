@@ -223,8 +223,8 @@ record_for() {
   finish
 }
 
-# Prints the nanoseconds for which a thread of $target has had a processor.
-run_time_of() { { read -r run_time _ <"/proc/$target/task/$1/schedstat"; } 2>/dev/null || run_time=0; }
+# Prints the nanoseconds for which a thread of $target, or of its child, has had a processor.
+run_time_of() { { read -r run_time _ <"/proc/$1/schedstat"; } 2>/dev/null || run_time=0; }
 each_has_run_or_ended() {
   local tid
   is_gone "$recorder" && return

@@ -151,7 +151,7 @@ void put_random_node(Chance& chance, FakeMemory& memory, Address variable, ls_tl
 void put_random_variable(Chance& chance, FakeMemory& memory, Address variable,
                          ls_tls_recipe& recipe) {
   ls_variable walk{};
-  walk.kind = static_cast<std::uint8_t>(LS_VARIABLE_UNSIGNED + chance.below(LS_VARIABLE_VIEW));
+  walk.kind = static_cast<std::uint8_t>(LS_VARIABLE_UNSIGNED + chance.below(LS_VARIABLE_TEXT));
   walk.index = static_cast<std::uint8_t>(chance.below(6));
   walk.hops = static_cast<std::uint8_t>(chance.below(LS_VARIABLE_HOPS + 1));
   walk.size = 1U << chance.below(4);
@@ -189,8 +189,9 @@ ls_tls_recipe random_recipe(Chance& chance, FakeMemory& memory) {
   Address variable = chance.in_arena() & ~Address{7};
   ls_tls_recipe recipe{};
   recipe.kind =
-      static_cast<std::uint32_t>(chance.one_in(10) ? chance.below(5) : 1 + chance.below(2));
-  recipe.offset = static_cast<std::int64_t>(variable - kTp);
+      static_cast<std::uint32_t>(chance.one_in(5) ? chance.below(7) : 1 + chance.below(2));
+  const bool absolute = recipe.kind == LS_AT_ADDRESS || recipe.kind == LS_FIRST_THREAD_AT_ADDRESS;
+  recipe.offset = static_cast<std::int64_t>(absolute ? variable : variable - kTp);
   if (recipe.kind == LS_DTV_SLOT) {
     // The DTV is aligned, so that its head does not lie across two pages.
     Address dtv = (chance.in_arena() & ~Address{255}) + 64;
@@ -259,8 +260,10 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
     for (std::uint64_t holes = chance.below(3); holes > 0; --holes) {
       memory.unmap_page(chance.in_arena());
     }
+    const bool first = chance.one_in(2);
+    fake_first_thread = first;
     Observation kernel = NativeReader(memory).observe(recipes, kTp, &facts);
-    Observation reader = labelscope::observe(recipes, {kTp, Tid{}, nullptr, &facts}, memory);
+    Observation reader = labelscope::observe(recipes, {kTp, Tid{}, nullptr, &facts, first}, memory);
     INFO("seed " << seed);
     // The kernel side drops the reason of one publisher where another has a block. It finds out
     // only later that nothing in the block has a name.

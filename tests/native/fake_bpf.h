@@ -20,6 +20,13 @@ static inline __u32 ls_own_number(const struct ls_memory* memory) {
   return fake_thread_number;
 }
 
+/* Whether that thread is the first one of its process. Set by the test. */
+extern _Bool fake_first_thread;
+static inline _Bool ls_is_first_thread(const struct ls_memory* memory) {
+  (void)memory;
+  return fake_first_thread;
+}
+
 static inline long bpf_probe_read_user(void* out, __u32 size, const void* address) {
   long result = fake_probe_read_user(out, size, (__u64)(unsigned long)address);
   if (result != 0) memset(out, 0, size);

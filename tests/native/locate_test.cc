@@ -64,6 +64,26 @@ TEST_CASE("locate: an offset from the thread pointer takes no read, in both dire
   REQUIRE(memory.reads() == 0);
 }
 
+TEST_CASE("locate: a variable of the process is at one address, for all threads or for the first") {
+  FakeMemory memory;
+  ls_tls_recipe recipe{};
+  recipe.offset = 0x5555'0000'1234;
+  for (const bool first : {true, false}) {
+    fake_first_thread = first;
+    const ThreadState thread{.first = first};  // no thread pointer is asked for
+    recipe.kind = LS_AT_ADDRESS;
+    REQUIRE(locate_in(memory, recipe, 0).outcome == LS_LABELLED);
+    REQUIRE(locate_in(memory, recipe, 0).address == 0x5555'0000'1234);
+    REQUIRE(locate(recipe, thread, memory).address == Address{0x5555'0000'1234});
+
+    recipe.kind = LS_FIRST_THREAD_AT_ADDRESS;
+    REQUIRE(locate_in(memory, recipe, 0).outcome == (first ? LS_LABELLED : LS_UNLABELLED));
+    REQUIRE(locate(recipe, thread, memory).address.has_value() == first);
+    REQUIRE(locate(recipe, thread, memory).outcome == LS_UNLABELLED);
+  }
+  REQUIRE(memory.reads() == 0);
+}
+
 TEST_CASE("locate: a DTV entry leads to its block, in three reads") {
   for (const ls_tls_recipe& recipe : {glibc_recipe(), musl_recipe()}) {
     FakeMemory memory;

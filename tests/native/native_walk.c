@@ -9,6 +9,7 @@
 
 long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
 __u32 fake_thread_number;
+_Bool fake_first_thread;
 
 static struct {
   struct ls_labels_head answer;

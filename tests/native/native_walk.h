@@ -3,12 +3,17 @@
 
 #include "bpf/wire/wire.h"
 
+#ifndef __cplusplus
+#include <stdbool.h>
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 extern long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
 extern __u32 fake_thread_number;
+extern bool fake_first_thread;
 
 struct native_located {
   __u64 address;

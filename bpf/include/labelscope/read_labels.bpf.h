@@ -92,11 +92,11 @@
 #define LS_BPF_LOOP
 #endif
 
-#include "labelscope/bpf/locate.bpf.h"
 #ifdef __bpf__ /* tests compile the rest for the host */
 #include "labelscope/bpf/thread_number.bpf.h"
 #include "labelscope/bpf/thread_pointer.bpf.h"
 #endif
+#include "labelscope/bpf/locate.bpf.h"
 #include "labelscope/bpf/sources.bpf.h"
 
 /* One observation of one thread: its result, and what ls_read_labels() needs for it. */

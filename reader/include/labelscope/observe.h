@@ -29,10 +29,12 @@ struct ThreadState {
   Tid tid{};  // the number that gettid() returns to it, or 0 if it is not known
   const Registers* registers = nullptr;  // null if they are not known
   const ProcessFacts* facts = nullptr;   // those of its process; null if it has none
+  bool first = false;                    // true if its number is the process's
 };
 
 Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory);
-// Locates the variable, also if the recipe leads to a register.
+// Locates the variable, also if the recipe leads to a register, or to an address that only the
+// first thread uses.
 Located locate(const ls_tls_recipe& recipe, const ThreadState& thread, const MemorySource& memory);
 
 // Applies every recipe of a process to one thread, lets the recipe's source read what is there, and

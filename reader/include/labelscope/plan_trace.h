@@ -16,8 +16,8 @@
 
 namespace labelscope {
 
-// How code reaches a thread-local variable ("ELF Handling For Thread-Local Storage"), as planning
-// found it in a process.
+// How code reaches a variable, mostly a thread-local one ("ELF Handling For Thread-Local Storage"),
+// as planning found it in a process.
 enum class AccessModel {
   kLocalExec,       // in the main executable: a constant of the linker
   kInitialExec,     // offset from the thread pointer in a GOT slot
@@ -26,6 +26,8 @@ enum class AccessModel {
   kGeneralDynamic,  // {module ID, offset} in two GOT slots
   kLinkMap,         // by what the loader recorded about the module; there is no usable relocation
   kRegister,        // in a register, not in memory
+  kGlobal,          // no thread-local variable: the process has one, which its first thread uses
+  kTitle,           // the text that the process has in the place of its first argument
   kUnresolved,      // not known, or not known yet
 };
 std::string_view access_model_name(AccessModel model);

@@ -29,6 +29,9 @@ class Target {
   virtual const MemorySource& memory() const = 0;
   // Returns the runtime address of the main executable's program headers (AT_PHDR), if it is known.
   virtual std::optional<Address> program_headers_address() const = 0;
+  // Returns where the first argument of the process begins, which many servers overwrite with a
+  // title, if that is known.
+  virtual std::optional<Address> title_address() const { return std::nullopt; }
   // Returns false for a core file: what cannot be read there cannot be read later either.
   virtual bool is_alive() const { return true; }
   // Returns the process that this one was forked from and whose program it still runs: what it
@@ -53,6 +56,7 @@ class LiveProcess final : public Target {
   Result<FileTimes> file_times(const Mapping& mapping) const override;
   const MemorySource& memory() const override { return *memory_; }
   std::optional<Address> program_headers_address() const override;
+  std::optional<Address> title_address() const override;
   std::unique_ptr<Target> forked_from() const override { return fork_parent(); }
   // The same, as what it is.
   std::unique_ptr<LiveProcess> fork_parent() const;

@@ -15,6 +15,11 @@
  *   LS_IN_REGISTER the variable is no memory but a register of user mode, x28 of aarch64: the walk
  *                  gets the register's value as the address
  *
+ *   LS_AT_ADDRESS  address = offset: the process has one such variable, and all threads share it
+ *
+ *   LS_FIRST_THREAD_AT_ADDRESS  the same, but only the process's first thread (the one whose number
+ *                  is the process's) has labels from it: its value says nothing about the others
+ *
  * A thread that fails one of the three tests has never touched the variable: it is unlabelled.
  * Sources: "ELF Handling For Thread-Local Storage" (variants I and II, sections 3.3 and 3.4);
  * glibc's dtv_t is 16 bytes with the length in dtv[-1] and the generation in dtv[0]; musl's is 8
@@ -33,7 +38,9 @@ enum ls_recipe_kind {
   LS_TP_OFFSET = 1,
   LS_DTV_SLOT = 2,
   LS_RECIPE_NOT_RELOCATED = 3, /* plan again later: samples are LS_UNREADABLE_NOT_RELOCATED */
-  LS_IN_REGISTER = 4
+  LS_IN_REGISTER = 4,
+  LS_AT_ADDRESS = 5,
+  LS_FIRST_THREAD_AT_ADDRESS = 6
 };
 
 /* The label source to which the bytes of the variable belong (label_blocks.h has the rest). */
@@ -51,7 +58,7 @@ enum ls_source {
 #define LS_WORD_SOURCES (1U << LS_SOURCE_CUSTOM_LABELS | 1U << LS_SOURCE_GO)
 
 struct ls_tls_recipe {
-  __s64 offset;        /* bytes: from the thread pointer, or within the TLS block */
+  __s64 offset;        /* bytes: from the thread pointer, within the TLS block, or from address 0 */
   __u64 generation;    /* least DTV generation that knows this module; 0 = not checked */
   __u32 kind;          /* enum ls_recipe_kind */
   __u32 module_id;     /* 1-based, as the loader counts */

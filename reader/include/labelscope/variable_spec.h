@@ -1,10 +1,11 @@
-// This is a thread-local variable that the user names as a label, for programs that have no label
-// ABI:
+// This is a variable that the user names as a label, for programs that have no label ABI. It is
+// thread-local, or one of the process, which then labels the first thread alone:
 //
 //   [MODULE:]SYMBOL[+N][->[+]N...]:TYPE[=KEY]
 //
 //   request_id:u64                     a number
 //   libshop.so:current->+16:cstr=user  *(char**)(current + 16), where `current` is a pointer
+//   @title[=KEY]                       the process's title: what it has for its first argument now
 //   shop::current->:u64                as C++ writes it
 //
 // Planner finds the variable (plan.h), and its value is a label like any other.
@@ -18,6 +19,8 @@
 #include "labelscope/variable_type.h"
 
 namespace labelscope {
+
+inline constexpr std::string_view kTitleVariable = "@title";
 
 struct VariableSpec {
   // the file's name, with or without its version, or its path; empty for any file

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* This describes a thread-local variable that a user has named as a label: how its value is found
+/* This describes a variable that a user has named as a label: how its value is found
  * and what it is. It is plain C: the parameters of its recipe (tls_recipe.h), and the head of its
  * value as BPF sends it.
  *
@@ -23,7 +23,8 @@ enum ls_variable_kind {
   LS_VARIABLE_ARRAY = 6,   /* size characters, or fewer with a NUL behind them */
   LS_VARIABLE_CSTRING = 7, /* pointer to characters with a NUL behind them */
   LS_VARIABLE_SLICE = 8,   /* pointer to characters, then their number */
-  LS_VARIABLE_VIEW = 9     /* their number, then the pointer (std::string_view of libstdc++) */
+  LS_VARIABLE_VIEW = 9,    /* their number, then the pointer (std::string_view of libstdc++) */
+  LS_VARIABLE_TEXT = 10    /* characters in place, with a NUL behind them */
 };
 
 #define LS_VARIABLE_HOPS 5        /* pointers on the way to the value */

@@ -31,15 +31,21 @@ Status with_core_thread(const CoreFile& core, Tid tid, const HeldThreadUse& use)
     return Error{ErrorCode::kNotFound, "the core has no " + thread_text(tid)};
   }
   // If the thread pointer is 0, the outcome says that there is none.
-  use({found->thread_pointer.value_or(0), tid, &found->registers}, core.memory());
+  use({found->thread_pointer.value_or(0), tid, &found->registers, nullptr,
+       raw(tid) == raw(core.pid())},
+      core.memory());
   return {};
 }
 
 Observation observe_with(const ls_plan& plan, const ThreadState& thread,
                          const MemorySource& memory) {
-  const bool in_register = std::ranges::any_of(
-      plan.recipes, [](const ls_tls_recipe& recipe) { return recipe.kind == LS_IN_REGISTER; });
-  if (thread.thread_pointer == 0 && !in_register) return {LS_UNREADABLE_NO_THREAD_POINTER, 0, {}};
+  const bool by_thread_pointer =
+      std::ranges::none_of(plan.recipes, [](const ls_tls_recipe& recipe) {
+        return recipe.kind == LS_IN_REGISTER || recipe.kind == LS_AT_ADDRESS ||
+               recipe.kind == LS_FIRST_THREAD_AT_ADDRESS;
+      });
+  if (thread.thread_pointer == 0 && by_thread_pointer)
+    return {LS_UNREADABLE_NO_THREAD_POINTER, 0, {}};
   ThreadState state = thread;
   state.facts = plan.plan.facts.get();
   Observation seen = observe(plan.recipes, state, memory);
@@ -109,7 +115,9 @@ Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, const
   if (!thread_pointer) return std::move(thread_pointer).error();
   auto registers = stopped->registers();
   if (!registers) return std::move(registers).error();
-  use({*thread_pointer, target.process->number_inside(tid), &*registers}, target.process->memory());
+  use({*thread_pointer, target.process->number_inside(tid), &*registers, nullptr,
+       raw(tid) == raw(target.process->pid())},
+      target.process->memory());
   return stopped->held();
 }
 

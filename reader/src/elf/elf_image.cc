@@ -237,11 +237,12 @@ Result<std::optional<ElfSymbol>> ElfImage::find_symtab_symbol(std::string_view n
   return found;
 }
 
-Result<std::vector<ElfSymbol>> ElfImage::find_symtab_thread_locals(std::string_view name) const {
+Result<std::vector<ElfSymbol>> ElfImage::find_symtab_variables(std::string_view name,
+                                                               std::uint8_t type) const {
   auto symbols = StaticSymbols::find(file_, header_);
   if (!symbols) return std::move(symbols).error();
   if (!*symbols) return std::vector<ElfSymbol>();
-  return (*symbols)->look_up_thread_locals(file_, name);
+  return (*symbols)->look_up_variables(file_, name, type);
 }
 
 std::vector<std::string> ElfImage::thread_local_names() const {

@@ -54,9 +54,10 @@ class ElfImage {
   // Searches .symtab from its start for a defined symbol, which is slow on large files.
   Result<std::optional<ElfSymbol>> find_symtab_symbol(std::string_view name) const;
 
-  // Does the same for thread-local variables alone. It returns several if they are static variables
-  // of several source files, and none of that name is global.
-  Result<std::vector<ElfSymbol>> find_symtab_thread_locals(std::string_view name) const;
+  // Does the same for variables of one type, STT_TLS or STT_OBJECT. It returns several if they are
+  // static variables of several source files, and none of that name is global.
+  Result<std::vector<ElfSymbol>> find_symtab_variables(std::string_view name,
+                                                       std::uint8_t type) const;
 
   // Returns the names of the thread-local variables that the file defines in its two symbol tables,
   // each once: only the first ones of very many, and none if a table cannot be read.

@@ -195,11 +195,12 @@ Result<std::optional<ElfSymbol>> StaticSymbols::look_up(const LoadedFile& file,
   return best;
 }
 
-Result<std::vector<ElfSymbol>> StaticSymbols::look_up_thread_locals(const LoadedFile& file,
-                                                                    std::string_view name) const {
+Result<std::vector<ElfSymbol>> StaticSymbols::look_up_variables(const LoadedFile& file,
+                                                                std::string_view name,
+                                                                std::uint8_t type) const {
   std::vector<ElfSymbol> all;
   Status status = for_each(file, name, [&](const ElfSymbol& found) {
-    if (found.type != STT_TLS) return false;
+    if (found.type != type) return false;
     const bool global = found.binding != STB_LOCAL;
     if (global) all.clear();
     const bool known = std::ranges::find(all, found.value, &ElfSymbol::value) != all.end();

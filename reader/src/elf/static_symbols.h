@@ -33,11 +33,11 @@ struct StaticSymbols {
   // Finds a defined symbol, a global one rather than a local one. Fails with kMalformed if a table
   // lies outside of the file, and with kLimit if it is impossibly large.
   Result<std::optional<ElfSymbol>> look_up(const LoadedFile& file, std::string_view name) const;
-  // Finds the defined thread-local symbols of that name: only the global one if there is one, else
-  // all local ones (static variables of several source files) at different places. The errors are
-  // the same.
-  Result<std::vector<ElfSymbol>> look_up_thread_locals(const LoadedFile& file,
-                                                       std::string_view name) const;
+  // Finds the defined variables of that name and type (STT_TLS or STT_OBJECT): only the global one
+  // if there is one, else all local ones (static variables of several source files) at different
+  // places. The errors are the same.
+  Result<std::vector<ElfSymbol>> look_up_variables(const LoadedFile& file, std::string_view name,
+                                                   std::uint8_t type) const;
   // Adds the names of defined thread-local symbols, as far as they can be read: a few thousand, and
   // none that is very long.
   void list_thread_locals(const LoadedFile& file, std::vector<std::string>& names) const;

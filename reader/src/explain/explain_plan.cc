@@ -93,6 +93,12 @@ std::string recipe_line(const Publisher& publisher) {
                   : ", if the DTV's generation is at least " + std::to_string(recipe.generation));
     case LS_IN_REGISTER:
       return model + "x28 of each thread holds it";
+    case LS_AT_ADDRESS:
+      return model + "the process has it once, at " + hex(static_cast<Address>(recipe.offset)) +
+             ", for all threads";
+    case LS_FIRST_THREAD_AT_ADDRESS:
+      return model + "the process has it once, at " + hex(static_cast<Address>(recipe.offset)) +
+             ", for its first thread";
     case LS_RECIPE_NOT_RELOCATED:
       return model + "none yet, the loader has not finished";
     default:

@@ -58,6 +58,12 @@ void ThreadStory::tell_location(const Located& located, const LocateTrace& trace
   }
   if (recipe_.kind == LS_DTV_SLOT) tell_dtv(located, trace);
   if (recipe_.kind == LS_IN_REGISTER) return step("register x28 is " + hex(*located.address));
+  if (recipe_.kind == LS_AT_ADDRESS || recipe_.kind == LS_FIRST_THREAD_AT_ADDRESS) {
+    return step(located.address
+                    ? "the process has the variable once, at " + hex(*located.address)
+                    : std::string("the process has the variable once, and only its first thread "
+                                  "has a label from it: this is another thread"));
+  }
   if (located.address) {
     const char* base = recipe_.kind == LS_TP_OFFSET ? "the thread pointer" : "the block";
     step("the variable is at " + hex(*located.address) + ", " +
@@ -136,9 +142,10 @@ Explanation explain_thread(const ProcessPlan& plan, const ThreadState& thread,
     told.steps.push_back(publisher.path + " (" + access_text(publisher) + "):");
     ThreadStory story(publisher, thread.thread_pointer, told);
     LocateTrace way;
-    const Located located = publisher.recipe.kind == LS_IN_REGISTER
-                                ? locate(publisher.recipe, thread, memory)
-                                : locate(publisher.recipe, thread.thread_pointer, memory, &way);
+    const bool in_block =
+        publisher.recipe.kind == LS_TP_OFFSET || publisher.recipe.kind == LS_DTV_SLOT;
+    const Located located = in_block ? locate(publisher.recipe, thread.thread_pointer, memory, &way)
+                                     : locate(publisher.recipe, thread, memory);
     story.tell_location(located, way);
     if (!located.address) continue;
     const LabelSource* source = find_source(publisher.recipe.source);

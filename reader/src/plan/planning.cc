@@ -23,9 +23,13 @@ std::string libc_clause(const LibcTls& libc) {
 }
 
 bool same_place(const ls_tls_recipe& a, const ls_tls_recipe& b) {
-  return (a.kind == LS_TP_OFFSET || a.kind == LS_DTV_SLOT) && a.kind == b.kind &&
-         a.offset == b.offset && a.module_id == b.module_id && a.source == b.source &&
-         std::ranges::equal(a.parameters, b.parameters);
+  if (a.kind != b.kind || a.source != b.source || !std::ranges::equal(a.parameters, b.parameters)) {
+    return false;
+  }
+  // All modules use the first definition of a variable of the process, and the program is first.
+  if (a.kind == LS_FIRST_THREAD_AT_ADDRESS) return true;
+  return (a.kind == LS_TP_OFFSET || a.kind == LS_DTV_SLOT) && a.offset == b.offset &&
+         a.module_id == b.module_id;
 }
 
 // The access plan of a publisher of which only the symbols are known. The loader maps a library's
@@ -270,10 +274,35 @@ void Planning::publish(const Module& module, ModuleTrace& seen, AccessPlan acces
   plan_.publishers.insert(place, std::move(publisher));
 }
 
+// The title is in no file. Its publisher is the program.
+void Planning::look_for_title(const NamedVariable& variable, Sought& sought) {
+  auto title = variable.reach_title(target_);
+  if (!title) return;
+  if (!*title) {
+    sought.refused = Finding{FindingCode::kNoVariable, std::move(*title).error().context, {}};
+    return;
+  }
+  Module program;
+  const auto mappings = target_.mappings();
+  if (mappings && program_headers_) {
+    const Mapping* mapping = find_mapping(*mappings, *program_headers_);
+    if (mapping != nullptr) program.path = mapping->path;
+  }
+  ModuleTrace seen;
+  seen.path = program.path;
+  seen.named = variable.named();
+  seen.file.source = LS_SOURCE_VARIABLE;
+  seen.file.executable = true;
+  sought.found = true;
+  publish(program, seen, **std::move(title));
+  if (trace_ != nullptr) trace_->modules.push_back(std::move(seen));
+}
+
 ProcessPlan Planning::finish(std::span<const ThreadLocalNames* const> there) {
   std::size_t index = 0;  // index of the variable
-  for (const Sought& sought : sought_) {
+  for (Sought& sought : sought_) {
     if (sought.source->named().empty()) continue;
+    look_for_title(*variables_[index], sought);
     if (!sought.found) {
       plan_.missing.push_back(
           {index, sought.refused ? *sought.refused : sought.source->missing(there)});

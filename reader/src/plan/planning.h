@@ -72,6 +72,7 @@ class Planning {
   bool look_for(Sighting& sighting, const Module& module, ModuleTrace& seen);
   void look_closer(const LabelSource& source, const Module& module, ModuleTrace& seen) const;
   void judge(Sought& sought, const Module& module, ModuleTrace& seen);
+  void look_for_title(const NamedVariable& variable, Sought& sought);
   void refuse_source(Sought& sought, ModuleTrace& seen, Finding finding);
   void publish(const Module& module, ModuleTrace& seen, AccessPlan access);
   void refuse(ModuleTrace& seen, Finding finding) {

@@ -275,6 +275,11 @@ std::optional<Address> LiveProcess::program_headers_address() const {
   return auxiliary_value(AT_PHDR);
 }
 
+std::optional<Address> LiveProcess::title_address() const {
+  const auto stat = read_thread_stat(proc_path("stat"));
+  return stat && stat->arguments != 0 ? std::optional<Address>(stat->arguments) : std::nullopt;
+}
+
 std::optional<Address> LiveProcess::entry_point() const { return auxiliary_value(AT_ENTRY); }
 
 std::unique_ptr<LiveProcess> LiveProcess::fork_parent() const {

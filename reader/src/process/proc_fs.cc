@@ -73,13 +73,18 @@ std::optional<ThreadStat> parse_thread_stat(std::string_view text) {
   stat.name = text.substr(open + 1, close - open - 1);
   text.remove_prefix(close + 2);
   stat.state = text.front();
-  constexpr int kFieldsUpToFlags = 6;
-  for (int i = 0; i < kFieldsUpToFlags; ++i) {
+  // As proc(5) counts them, the state is the third.
+  constexpr int kState = 3;
+  constexpr int kFlags = 9;
+  constexpr int kArguments = 48;
+  for (int field = kState + 1; field <= kArguments; ++field) {
     const std::size_t space = text.find(' ');
     if (space == std::string_view::npos) return stat;
     text.remove_prefix(space + 1);
+    if (field != kFlags && field != kArguments) continue;
+    std::uint64_t& value = field == kFlags ? stat.flags : stat.arguments;
+    std::from_chars(text.data(), text.data() + text.size(), value);
   }
-  std::from_chars(text.data(), text.data() + text.size(), stat.flags);
   return stat;
 }
 

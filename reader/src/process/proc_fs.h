@@ -33,6 +33,9 @@ struct ThreadStat {
   std::string name;  // bytes
   char state = '?';
   std::uint64_t flags = 0;  // PF_* of the kernel's include/linux/sched.h
+  // The address at which the arguments of the process begin (mm->arg_start). It is 0 for a reader
+  // without the right to trace the process, and for a kernel thread, which has none.
+  std::uint64_t arguments = 0;
   bool of_kernel() const { return (flags & 0x00200000) != 0; }  // PF_KTHREAD
 };
 std::optional<ThreadStat> parse_thread_stat(std::string_view text);

@@ -260,7 +260,8 @@ Finding unresolved(const std::vector<std::string>& reasons, bool waiting, const 
 std::string_view access_model_name(AccessModel model) {
   static constexpr std::string_view kNames[] = {
       "local exec",      "initial exec",     "TLSDESC (static)", "TLSDESC (dynamic)",
-      "general dynamic", "loader's records", "register",         "unresolved"};
+      "general dynamic", "loader's records", "register",         "global, of the first thread",
+      "title",           "unresolved"};
   return kNames[static_cast<std::size_t>(model)];
 }
 

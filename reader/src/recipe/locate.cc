@@ -12,6 +12,9 @@ bool allocated(std::uint64_t block) { return block != 0 && block != UINT64_MAX; 
 
 Located never_touched() { return {std::nullopt, LS_UNLABELLED, LS_NEVER_TOUCHED}; }
 Located unreadable(ls_outcome outcome) { return {std::nullopt, outcome, 0}; }
+Located at_address(const ls_tls_recipe& recipe) {
+  return {static_cast<Address>(recipe.offset), LS_UNLABELLED, 0};
+}
 
 struct DtvHead {
   std::uint64_t length = 0;
@@ -69,6 +72,7 @@ Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const Memory
 }
 
 Located locate(const ls_tls_recipe& recipe, const ThreadState& thread, const MemorySource& memory) {
+  if (recipe.kind == LS_FIRST_THREAD_AT_ADDRESS && thread.first) return at_address(recipe);
   if (recipe.kind != LS_IN_REGISTER) return locate(recipe, thread.thread_pointer, memory);
   constexpr std::size_t kX28 = 28;
   const Registers* registers = thread.registers;
@@ -81,6 +85,8 @@ Located locate(const ls_tls_recipe& recipe, const ThreadState& thread, const Mem
 Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory,
                LocateTrace* trace) {
   if (recipe.kind == LS_RECIPE_NOT_RELOCATED) return unreadable(LS_UNREADABLE_NOT_RELOCATED);
+  if (recipe.kind == LS_AT_ADDRESS) return at_address(recipe);
+  if (recipe.kind == LS_FIRST_THREAD_AT_ADDRESS) return {std::nullopt, LS_UNLABELLED, 0};
   if (recipe.kind != LS_TP_OFFSET && recipe.kind != LS_DTV_SLOT)
     return unreadable(LS_UNREADABLE_NO_RECIPE);
   if (thread_pointer == 0) return unreadable(LS_UNREADABLE_NO_THREAD_POINTER);

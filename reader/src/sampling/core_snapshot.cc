@@ -41,17 +41,19 @@ class NotingMemory final : public MemorySource {
   mutable std::string lacking_;
 };
 
-ThreadSnapshot read_thread(const CoreThread& thread, const std::vector<ls_tls_recipe>& recipes,
-                           const ProcessFacts* facts, const NotingMemory& memory, Machine machine) {
+ThreadSnapshot read_thread(const CoreFile& core, const CoreThread& thread,
+                           const std::vector<ls_tls_recipe>& recipes, const ProcessFacts* facts,
+                           const NotingMemory& memory) {
   ThreadSnapshot seen;
   seen.tid = thread.tid;
+  seen.first = raw(thread.tid) == raw(core.pid());
   seen.inside = thread.tid;  // cores have the numbers of the process's own pid namespace
   seen.name = thread.name;
   seen.thread_pointer = thread.thread_pointer;
   seen.registers = thread.registers;
   if (!thread.thread_pointer) {
     seen.seen.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
-    seen.problem = no_thread_pointer(machine);
+    seen.problem = no_thread_pointer(core.machine());
     return seen;
   }
   seen.seen = observe(recipes, seen.state_read(facts), memory);
@@ -99,8 +101,7 @@ Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
   if (!mappings) return mappings.error();
   for (const CoreThread& thread : core.threads()) {
     const NotingMemory memory(core.memory(), *mappings);
-    ThreadSnapshot seen =
-        read_thread(thread, recipes, snapshot.plan.facts.get(), memory, core.machine());
+    ThreadSnapshot seen = read_thread(core, thread, recipes, snapshot.plan.facts.get(), memory);
     if (core.truncated() && seen.seen.outcome == LS_UNREADABLE_NO_RECIPE) {
       seen.problem = "the label variable could not be located: the core file is cut short";
     }

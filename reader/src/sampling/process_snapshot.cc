@@ -125,6 +125,7 @@ Result<bool> ThreadReader::read_new_threads() {
     ThreadSnapshot thread;
     thread.tid = tid;
     thread.inside = process_.number_inside(tid);
+    thread.first = raw(tid) == raw(process_.pid());
     begin(std::move(thread));
     read_stopped();
   }

@@ -25,8 +25,9 @@ namespace labelscope {
 
 struct ThreadSnapshot {
   Tid tid{};
-  Tid inside{};      // the number that gettid() returns to it (LiveProcess::number_inside)
-  std::string name;  // bytes, at most 15; empty if it is not known (some cores)
+  Tid inside{};        // the number that gettid() returns to it (LiveProcess::number_inside)
+  bool first = false;  // true if its number is the process's
+  std::string name;    // bytes, at most 15; empty if it is not known (some cores)
   // as in /proc/PID/stat before the thread was touched: R, S, D, T, t, Z, ...; '?' if it is not
   // known
   char state = '?';
@@ -45,7 +46,7 @@ struct ThreadSnapshot {
   // Returns the state that observe() and explain_thread() take; it points to this snapshot. `facts`
   // are those of the plan.
   ThreadState state_read(const ProcessFacts* facts = nullptr) const {
-    return {thread_pointer.value_or(0), inside, registers ? &*registers : nullptr, facts};
+    return {thread_pointer.value_or(0), inside, registers ? &*registers : nullptr, facts, first};
   }
 };
 

@@ -106,7 +106,8 @@ ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process, Tid tid,
   }
   label_bytes_.clear();
   seen.labels = observe_as_bytes(process.recipes(),
-                                 {*thread_pointer, process.number_inside(tid), &*registers},
+                                 {*thread_pointer, process.number_inside(tid), &*registers, nullptr,
+                                  raw(tid) == raw(process.pid())},
                                  process.memory(), label_bytes_);
   if (process.unwinder() != nullptr) {
     seen.stack = process.unwinder()->unwind(*registers, process.memory(), deadline);

@@ -66,15 +66,15 @@ expect_shown 'which is null: no label'
 run dump -p "$target" --explain --tls exe_u9:u8
 expect_status "$exit_error" "a variable that is not there"
 expect_shown 'no-variable: no file that it has loaded has a thread-local variable exe_u9; of [0-9]+ that there are, these are closest: exe_u8 in '
-expect_said 'warning: --tls exe_u9:u8: no file that it has loaded has a thread-local variable exe_u9; of .*closest: exe_u8 in '
+expect_said 'warning: --variable exe_u9:u8: no file that it has loaded has a thread-local variable exe_u9; of .*closest: exe_u8 in '
 grep -q 'closest:.* in .* in .* in .* in ' "$work/stderr" && fail "more than the three closest"
 run dump -p "$target" --tls libnone.so:exe_u8:u8
 expect_said 'it has loaded no file libnone\.so for the variable exe_u8; .*closest: exe_u8 in '
 grep -q libnone "$work/stdout" && fail "stdout is for what there is"
 run dump -p "$target" --tls not_thread_local:u32
-expect_said 'not_thread_local is not thread-local'
+expect_shown 'not_thread_local:u32, global, of the first thread'
 run dump -p "$target" --tls exe_twin:i32
-expect_said 'there are 2 thread-local variables named exe_twin in .*/variables, static ones of several source files'
+expect_said 'there are 2 variables named exe_twin in .*/variables, static ones of several source files'
 run dump --json -p "$target" --tls exe_shadowed:i32
 expect_threads "a name that something else has, too" 'exe_shadowed=3000' 'exe_shadowed=3001'
 run dump -p "$target" --tls exe_u8+100000:u8
@@ -115,13 +115,13 @@ expect_said 'closest: .*_ZN4shop7currentE in '
 # --- record
 run record -p "$target" --tls nowhere:u8 -d 1 -o "$work/none.folded"
 expect_status "$exit_error" "a variable that no process has"
-expect_said '^labelscope: --tls nowhere:u8: no file that it has loaded has a thread-local variable nowhere; .*closest'
+expect_said '^labelscope: --variable nowhere:u8: no file that it has loaded has a thread-local variable nowhere; .*closest'
 [[ ! -e $work/none.folded ]] || fail "it records without the label"
 expect_recorded() {
   local backend=$1
   record_threads 250 --backend "$backend" -F 199 -p "$target" "${texts[@]}" --tls libnone.so:nowhere:u8 -o "$work/$backend.jsonl" --summary a,d
   expect_status "$exit_ok" "record by $backend"
-  expect_said 'warning: --tls nowhere:u8: it has loaded no file libnone.so for the variable nowhere; .*closest'
+  expect_said 'warning: --variable nowhere:u8: it has loaded no file libnone.so for the variable nowhere; .*closest'
   expect_shown '^name1 '
   expect_shown '^71 '
   expect_ledger "$work/$backend.jsonl"
@@ -144,7 +144,7 @@ PYTHON
 expect_recorded ptrace
 # The variable is there, and leads nowhere in every thread.
 record_for 50 --backend ptrace -F 199 -p "$target" --tls "exe_u64->:u8" --tls "exe_u8:u8" -o "$work/nowhere.folded"
-expect_said '^--tls exe_u64->:u8: no sample has a value of it: .*labelscope dump --explain'
+expect_said '^--variable exe_u64->:u8: no sample has a value of it: .*labelscope dump --explain'
 ! grep -q 'exe_u8:u8: no sample' "$work/stderr" || fail "a variable with values is said to have none"
 if (need_sampling >/dev/null); then expect_recorded bpf; fi
 

@@ -71,6 +71,10 @@ static __always_inline void ls_locate(const struct ls_memory* memory,
   where->flags = 0;
   if (kind == LS_RECIPE_NOT_RELOCATED) {
     where->outcome = LS_UNREADABLE_NOT_RELOCATED;
+  } else if (kind == LS_AT_ADDRESS || kind == LS_FIRST_THREAD_AT_ADDRESS) {
+    _Bool has_it = kind == LS_AT_ADDRESS || ls_is_first_thread(memory);
+    where->outcome = has_it ? LS_LABELLED : LS_UNLABELLED;
+    where->address = recipe->offset;
   } else if (kind == LS_IN_REGISTER) {
     where->outcome = x28 ? LS_LABELLED : LS_UNREADABLE_NO_THREAD_POINTER;
     where->address = x28;

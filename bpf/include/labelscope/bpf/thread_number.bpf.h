@@ -16,8 +16,23 @@ struct pid___ls {
 } __attribute__((preserve_access_index));
 
 struct task_struct___ls_number {
+  int pid;
+  int tgid;
   struct pid___ls* thread_pid;
 } __attribute__((preserve_access_index));
+
+/* Returns whether it is the first thread of its process, which has the process's number in each pid
+ * namespace. */
+static __always_inline _Bool ls_is_first_thread(const struct ls_memory* memory) {
+#ifdef LS_READ_TASK
+  const struct task_struct___ls_number* task = (const void*)memory->task;
+  return BPF_CORE_READ(task, pid) == BPF_CORE_READ(task, tgid);
+#else
+  __u64 both = bpf_get_current_pid_tgid();
+  (void)memory;
+  return (__u32)both == both >> 32;
+#endif
+}
 
 /* Returns the number of the thread whose memory is read, or 0 if it is not known. */
 static __always_inline __u32 ls_own_number(const struct ls_memory* memory) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* This is the walk of a thread-local variable that the user has named (labelscope/variable_type.h):
+/* This is the walk of a variable that the user has named (labelscope/variable_type.h):
  * from its address to a raw block with the bytes of its value. The reader's
  * sources/variable/variable.cc is the same walk and explains each outcome; tests/native compares
  * the two. */
@@ -35,15 +35,17 @@ static __always_inline __u32 ls_end_variable(struct ls_labels* out,
   return LS_LABELLED;
 }
 
-/* The value goes to the cursor `bytes`. */
+/* Reads text with a NUL behind it, in place or behind a pointer, to the cursor `bytes`. */
 static __always_inline __u32 ls_read_cstring(const struct ls_memory* memory, struct ls_labels* out,
                                              const struct ls_variable* variable, __u64 address,
                                              __u32 publisher, __u8* bytes) {
-  __u64 text = 0;
+  __u64 text = address;
 
-  if (!ls_read_user(memory, &text, sizeof(text), address)) return LS_UNREADABLE_NOT_RESIDENT;
-  __u32 outcome = ls_follow(&text);
-  if (outcome != LS_LABELLED) return outcome;
+  if (variable->kind == LS_VARIABLE_CSTRING) {
+    if (!ls_read_user(memory, &text, sizeof(text), address)) return LS_UNREADABLE_NOT_RESIDENT;
+    __u32 outcome = ls_follow(&text);
+    if (outcome != LS_LABELLED) return outcome;
+  }
   long size = ls_read_text(memory, bytes, text);
   if (size <= 0) return LS_UNREADABLE_NOT_RESIDENT;
   if (size > LS_TEXT_SIZE) {
@@ -92,7 +94,7 @@ static __always_inline __u32 ls_walk_variable(const struct ls_memory* memory, st
     if (outcome != LS_LABELLED) return outcome;
     address = pointer + variable->offset[hop];
   }
-  if (variable->kind == LS_VARIABLE_CSTRING)
+  if (variable->kind == LS_VARIABLE_CSTRING || variable->kind == LS_VARIABLE_TEXT)
     return ls_read_cstring(memory, out, variable, address, publisher, bytes);
   if (variable->kind == LS_VARIABLE_SLICE || variable->kind == LS_VARIABLE_VIEW)
     return ls_read_slice(memory, out, variable, address, publisher, bytes);

@@ -34,10 +34,15 @@ Result<std::vector<ElfSymbol>> find_symbols(const ElfImage& image, const std::st
   if (!dynamic) return std::move(dynamic).error();
   std::vector<ElfSymbol> exported;
   if (*dynamic && (*dynamic)->defined) exported.push_back(**dynamic);
-  const bool found = !exported.empty() && exported.front().type == STT_TLS;
-  if (found || !image.tls()) return exported;
-  auto local = image.find_symtab_thread_locals(name);
-  if (!local || !local->empty()) return local;
+  const auto exports = [&](unsigned type) {
+    return !exported.empty() && exported.front().type == type;
+  };
+  for (const std::uint8_t type : {STT_TLS, STT_OBJECT}) {
+    if (exports(type)) return exported;
+    if (type == STT_TLS && !image.tls()) continue;
+    auto local = image.find_symtab_variables(name, type);
+    if (!local || !local->empty()) return local;
+  }
   return exported;
 }
 
@@ -73,6 +78,24 @@ std::vector<std::string> symbol_names(const std::string& name) {
   return names;
 }
 
+// The same for a variable of the process, of which the symbol table has the size, or 0.
+bool lies_in_variable(const ElfSymbol& symbol, const ls_variable& walk) {
+  const std::uint64_t size = walk.hops == 0 ? walk.size : sizeof(Address);
+  const std::uint64_t offset = static_cast<std::uint32_t>(walk.offset[0]);
+  return symbol.size == 0 || (offset <= symbol.size && size <= symbol.size - offset);
+}
+
+// What a symbol is that is no variable.
+std::string_view kind_of(const ElfSymbol& symbol) {
+  switch (symbol.type) {
+    case STT_FUNC:
+    case STT_GNU_IFUNC:
+      return "a function";
+    default:
+      return "a symbol without a type";
+  }
+}
+
 std::string_view compared_part(std::string_view name) { return name.substr(0, kMostCompared); }
 
 struct Candidate {
@@ -98,7 +121,7 @@ NamedVariable::NamedVariable(const VariableSpec& spec, std::size_t index)
 bool NamedVariable::is_publisher_name(std::string_view path) const { return is_meant(spec_, path); }
 
 Status NamedVariable::find(const ElfImage& image, bool, FileInspection& file) const {
-  if (!file.abi_name) return {};
+  if (!file.abi_name || spec_.symbol == kTitleVariable) return {};
   Result<std::vector<ElfSymbol>> symbols = std::vector<ElfSymbol>{};
   for (const std::string& name : symbol_names(spec_.symbol)) {
     symbols = find_symbols(image, name);
@@ -125,13 +148,19 @@ void NamedVariable::judge(std::string_view path, FileInspection& file) const {
   };
   if (file.variable.others != 0) {
     refuse(FindingCode::kSeveralVariables,
-           "there are " + std::to_string(file.variable.others + 1) +
-               " thread-local variables named " + spec_.symbol + " in " + std::string(path) +
-               ", static ones of several source files",
+           "there are " + std::to_string(file.variable.others + 1) + " variables named " +
+               spec_.symbol + " in " + std::string(path) + ", static ones of several source files",
            "give the one that is meant a name of its own");
+  } else if (symbol->type == STT_OBJECT) {
+    if (lies_in_variable(*symbol, spec_.walk)) return;
+    refuse(FindingCode::kOutsideBlock,
+           spec_.text + " lies outside of the variable, which has " + std::to_string(symbol->size) +
+               " bytes",
+           "compare offset and type with the program");
   } else if (symbol->type != STT_TLS) {
-    refuse(FindingCode::kNotThreadLocal, spec_.symbol + " is not thread-local",
-           "name a variable that each thread has of its own");
+    refuse(FindingCode::kNotThreadLocal,
+           spec_.symbol + " is no variable but " + std::string(kind_of(*symbol)),
+           "name a variable of the process, or one that each thread has of its own");
   } else if (!lies_in_block(file, *symbol, spec_.walk)) {
     refuse(FindingCode::kOutsideBlock,
            spec_.text + " lies outside of the module's TLS block, which has " +
@@ -142,11 +171,41 @@ void NamedVariable::judge(std::string_view path, FileInspection& file) const {
 }
 
 AccessPlan NamedVariable::reach(const Reachable& publisher) const {
-  AccessPlan plan = LabelSource::reach(publisher);
+  const auto& symbol = best_of(publisher.file.variable);
+  AccessPlan plan;
+  if (symbol && symbol->type == STT_OBJECT) {
+    plan.model = AccessModel::kGlobal;
+    plan.recipe.kind = LS_FIRST_THREAD_AT_ADDRESS;
+    plan.recipe.offset = static_cast<std::int64_t>(publisher.module.load_bias + symbol->value);
+  } else {
+    plan = LabelSource::reach(publisher);
+  }
+  set_parameters(plan.recipe);
+  return plan;
+}
+
+std::optional<Result<AccessPlan>> NamedVariable::reach_title(const Target& target) const {
+  if (spec_.symbol != kTitleVariable) return std::nullopt;
+  const auto address = target.title_address();
+  if (!address) {
+    return Error{ErrorCode::kNotFound,
+                 target.is_alive()
+                     ? "the kernel does not show where the title of the process is: this needs the "
+                       "right to trace it"
+                     : "a core file does not have the place of the process's title"};
+  }
+  AccessPlan plan;
+  plan.model = AccessModel::kTitle;
+  plan.recipe.kind = LS_AT_ADDRESS;
+  plan.recipe.offset = static_cast<std::int64_t>(*address);
+  set_parameters(plan.recipe);
+  return plan;
+}
+
+void NamedVariable::set_parameters(ls_tls_recipe& recipe) const {
   ls_variable walk = spec_.walk;
   walk.index = static_cast<std::uint8_t>(index_);
-  std::memcpy(plan.recipe.parameters, &walk, sizeof walk);
-  return plan;
+  std::memcpy(recipe.parameters, &walk, sizeof walk);
 }
 
 ThreadLocalNames thread_local_names(const Module& module, std::size_t most) {

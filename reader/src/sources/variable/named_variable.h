@@ -27,11 +27,15 @@ class NamedVariable final : public Variable {
   bool declares(const FileInspection& file) const override;
   void judge(std::string_view path, FileInspection& file) const override;
   AccessPlan reach(const Reachable& publisher) const override;
+  // The process's title is no symbol of a file: nothing where another variable is meant.
+  std::optional<Result<AccessPlan>> reach_title(const Target& target) const;
   std::string_view named() const override { return spec_.text; }
   // The finding has the names that are most like it.
   Finding missing(std::span<const ThreadLocalNames* const> there) const override;
 
  private:
+  void set_parameters(ls_tls_recipe& recipe) const;
+
   const VariableSpec& spec_;
   std::size_t index_;
 };

@@ -53,6 +53,9 @@ class Walker {
       case LS_VARIABLE_CSTRING:
         read_cstring(address);
         break;
+      case LS_VARIABLE_TEXT:
+        read_text(address);
+        break;
       case LS_VARIABLE_SLICE:
       case LS_VARIABLE_VIEW:
         read_slice(address);
@@ -93,10 +96,14 @@ class Walker {
     const auto text = followed(*pointer);
     if (!text) return;
     seen_.places.push_back(*text);
+    read_text(*text);
+  }
+  // It goes page by page, because the text may end right before memory that is not there.
+  void read_text(Address text) {
     constexpr std::size_t kMost = LS_VARIABLE_MAX_BYTES + 1;
-    const std::size_t first = std::min<std::size_t>(kMost, kPage - *text % kPage);
+    const std::size_t first = std::min<std::size_t>(kMost, kPage - text % kPage);
     for (const std::size_t size : {first, kMost - first}) {
-      if (!read_bytes(*text + seen_.bytes.size(), size)) return;
+      if (!read_bytes(text + seen_.bytes.size(), size)) return;
       const auto nul = std::ranges::find(seen_.bytes, std::byte{0});
       if (nul == seen_.bytes.end()) continue;
       seen_.bytes.erase(nul + 1, seen_.bytes.end());
@@ -187,6 +194,7 @@ std::optional<std::string> value_text(unsigned kind, std::span<const std::byte> 
     case LS_VARIABLE_ARRAY:
       return up_to_nul(bytes);
     case LS_VARIABLE_CSTRING:
+    case LS_VARIABLE_TEXT:
       if (size == 0 || bytes.back() != std::byte{0}) return std::nullopt;
       return up_to_nul(bytes);
     case LS_VARIABLE_SLICE:
@@ -251,7 +259,7 @@ ReadingStory Variable::explain(const ThreadView& thread) const {
                              seen.outcome == LS_UNREADABLE_MALFORMED
                                  ? last + " leads to no possible address"
                                  : last + " is not there or not resident",
-                             "compare offsets and type of --tls with the program"});
+                             "compare offsets and type of --variable with the program"});
     told.steps.push_back(told.findings.back().text);
   }
   const Observation read_now = read(thread);

@@ -25,7 +25,7 @@ constexpr Type kTypes[] = {{"u8", LS_VARIABLE_UNSIGNED, 1},  {"u16", LS_VARIABLE
                            {"bool", LS_VARIABLE_BOOL, 1},    {"hex", LS_VARIABLE_HEX, 0},
                            {"str", LS_VARIABLE_ARRAY, 0},    {"cstr", LS_VARIABLE_CSTRING, 8},
                            {"*str", LS_VARIABLE_CSTRING, 8}, {"ptrlen", LS_VARIABLE_SLICE, 16},
-                           {"lenptr", LS_VARIABLE_VIEW, 16}};
+                           {"lenptr", LS_VARIABLE_VIEW, 16}, {"text", LS_VARIABLE_TEXT, 1}};
 
 Error malformed(std::string what) { return {ErrorCode::kMalformed, std::move(what)}; }
 
@@ -128,6 +128,16 @@ Result<VariableSpec> parse_variable_spec(std::string_view text) {
   if (rest.size() < text.size()) {
     spec.key = text.substr(rest.size() + 1);
     if (spec.key.empty()) return malformed("the label key behind = is empty");
+  }
+  if (rest.starts_with('@')) {
+    if (rest != kTitleVariable) {
+      return malformed("there is no " + std::string(rest) + ", only " +
+                       std::string(kTitleVariable));
+    }
+    spec.symbol = spec.text = rest;
+    spec.walk.kind = LS_VARIABLE_TEXT;
+    if (spec.key.empty()) spec.key = rest.substr(1);
+    return spec;
   }
   const std::size_t last = last_divider(rest);
   // No spec ends with "-", but a shell may have left that of "SYMBOL->+8:u64".

@@ -150,7 +150,7 @@ TEST_CASE("named_variables: planned again, a file that is known to be none is st
   }
 }
 
-TEST_CASE("named_variables: outside of the block, or not thread-local, is refused") {
+TEST_CASE("named_variables: outside of the block is refused") {
   for (const char* rest : {"+1:u64", ":hex9", "+100:u8", "+2147483647:u8", "+1->:u8"}) {
     const ProcessPlan plan = plan_of(Library(), {variable(rest)});
     INFO(rest);
@@ -158,9 +158,22 @@ TEST_CASE("named_variables: outside of the block, or not thread-local, is refuse
     REQUIRE(plan.missing.size() == 1);
     CHECK(plan.missing[0].finding.code == FindingCode::kOutsideBlock);
   }
+}
+
+TEST_CASE("named_variables: a variable of the process labels its first thread") {
   const ProcessPlan plan = plan_of(Library(), {"custom_labels_abi_version:u32"});
-  REQUIRE(plan.missing.size() == 1);
-  CHECK(plan.missing[0].finding.code == FindingCode::kNotThreadLocal);
+  REQUIRE(plan.publishers.size() == 1);
+  const Publisher& publisher = plan.publishers[0];
+  CHECK(publisher.recipe.kind == LS_FIRST_THREAD_AT_ADDRESS);
+  CHECK(static_cast<Address>(publisher.recipe.offset) ==
+        publisher.load_bias + publisher.variable.value);
+  CHECK(publisher.model == AccessModel::kGlobal);
+  for (const char* outside : {"custom_labels_abi_version+1:u32", "custom_labels_abi_version:u64"}) {
+    const ProcessPlan refused = plan_of(Library(), {outside});
+    CHECK(refused.publishers.empty());
+    REQUIRE(refused.missing.size() == 1);
+    CHECK(refused.missing[0].finding.code == FindingCode::kOutsideBlock);
+  }
 }
 
 TEST_CASE("named_variables: a slot that is still empty is planned again") {
