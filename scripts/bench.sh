@@ -23,7 +23,7 @@ benches=("$@")
 for bench in "${benches[@]}"; do
   case $bench in
     labels | elf | samples | writer | costs | stacks | sources | chain) ;;
-    -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) usage; exit 0 ;;
     *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources or chain)\n' "$bench" >&2; exit 2 ;;
   esac
 done

@@ -21,10 +21,6 @@ readonly libraries=(
 # machine.
 readonly alone=(musl musl-dev)
 
-usage() {
-  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-}
-
 case ${1:-} in
   aarch64) arch=arm64 ;;
   -h | --help) usage; exit 0 ;;

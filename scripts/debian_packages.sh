@@ -26,10 +26,6 @@ readonly downloads=${LABELSCOPE_DOWNLOADS:-$root_dir/build/debian}
 readonly archives=$downloads/archives
 readonly keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
-usage() {
-  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-}
-
 wrong_usage() {
   printf 'debian_packages.sh: %s\n' "$1" >&2
   exit 2

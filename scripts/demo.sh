@@ -14,7 +14,7 @@ seconds=10
 while (($# > 0)); do
   case $1 in
     --duration) seconds=${2:-} && shift ;;
-    -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) usage; exit 0 ;;
     *) printf 'demo.sh: unknown option: %s\n' "$1" >&2; exit 2 ;;
   esac
   shift || break  # --duration without a value

@@ -4,6 +4,9 @@
 root_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 readonly root_dir
 
+# Prints the comment at the head of the script that sources this file: its help.
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
+
 say() { printf '==> %s\n' "$*" >&2; }
 warn() { printf 'warning: %s\n' "$*" >&2; }
 die() {

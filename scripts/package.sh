@@ -21,10 +21,6 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 umask 022
 export LC_ALL=C
 
-usage() {
-  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-}
-
 readonly own_output=$root_dir/build/packages
 processor=$(uname -m) build='' output=$own_output configure_only=0
 while (($# > 0)); do

@@ -10,7 +10,7 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 case ${1:-} in
-  -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  -h | --help) usage; exit 0 ;;
 esac
 for program in node chromium; do
   command -v "$program" >/dev/null || die "$program is missing: apt-get install nodejs chromium"

@@ -79,10 +79,6 @@ qemu-user-static        qemu-user-static           optional
 qemu-system-x86         qemu-system-x86            optional
 '
 
-usage() {
-  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-}
-
 # has_header <path> is true if the compiler finds the header.
 has_header() {
   printf '#include <%s>\n' "$1" | "${CXX:-g++}" -std=c++20 -E -x c++ - >/dev/null 2>&1

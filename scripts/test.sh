@@ -26,10 +26,6 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-usage() {
-  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-}
-
 preset=dev
 use_sudo=1
 aarch64=0
