@@ -54,10 +54,11 @@ std::vector<bool> kernel_has(std::initializer_list<const char*> functions) {
   return found;
 }
 
+bool has_kernel_types() { return access("/sys/kernel/btf/vmlinux", R_OK) == 0; }
+
 bool can_load_programs() {
   LibbpfLog silence;
-  return access("/sys/kernel/btf/vmlinux", R_OK) == 0 &&
-         libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, nullptr) == 1;
+  return has_kernel_types() && libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, nullptr) == 1;
 }
 
 // The flags are PF_IO_WORKER (since 5.12; the bit had another meaning before) and PF_USER_WORKER

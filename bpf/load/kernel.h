@@ -35,6 +35,8 @@ std::vector<bool> kernel_has(std::initializer_list<const char*> functions);
 // types (BTF), so that libbpf can adapt programs to it. That is all that can be known of a load
 // without loading. Ask before labelscope gives up rights.
 bool can_load_programs();
+// Returns whether the kernel describes its types, which every program is fitted to.
+bool has_kernel_types();
 
 // Returns the bits of task->flags that mark io_uring's threads, which belong to the process, but
 // run in the kernel only.

@@ -98,7 +98,7 @@ Error load_error(int negative_errno, const LibbpfLog& log) {
             "the kernel refused the BPF programs: CAP_BPF and CAP_PERFMON are needed, or "
             "CAP_SYS_ADMIN (before Linux 5.11 a larger RLIMIT_MEMLOCK may be what is missing)"};
   }
-  if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
+  if (!has_kernel_types()) {
     return {ErrorCode::kUnsupported,
             "this kernel does not describe its types (/sys/kernel/btf/vmlinux is missing: it needs "
             "CONFIG_DEBUG_INFO_BTF), so BPF programs cannot be fitted to it"};

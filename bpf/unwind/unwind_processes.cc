@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text.h"
 #include "unwind_table/copied_module.h"
 
 namespace labelscope {
@@ -36,7 +37,7 @@ bool is_elf(const UniqueFd& fd) {
 }
 
 bool is_loader_or_libc(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = base_name(path);
   return name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-");
 }
 

@@ -121,7 +121,8 @@ Status TableBuilder::open(UniqueFd file) {
   if (!status) return status;
   elf_.emplace(*std::move(elf));
   // In the vDSO of old kernels the entry is its first function, which programs call.
-  if (!elf_->executable() && std::ranges::count(elf_->exported_functions(), entry_) != 0) {
+  if (entry_ != 0 && !elf_->executable() &&
+      std::ranges::count(elf_->exported_functions(), entry_) != 0) {
     entry_ = 0;
   }
 

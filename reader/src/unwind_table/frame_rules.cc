@@ -210,7 +210,7 @@ std::size_t RuleDictionary::Hash::operator()(const ls_unwind_rule& rule) const {
 
 bool RuleDictionary::Equal::operator()(const ls_unwind_rule& left,
                                        const ls_unwind_rule& right) const {
-  return std::memcmp(&left, &right, sizeof left) == 0;
+  return same_rule(left, right);
 }
 
 Result<std::uint32_t> RuleDictionary::number_of(const ls_unwind_rule& rule) {

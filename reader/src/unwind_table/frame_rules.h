@@ -5,6 +5,7 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <cstring>
 #include <unordered_map>
 #include <vector>
 
@@ -25,6 +26,11 @@ constexpr ls_unwind_rule rule_of_kind(ls_cfa_kind kind) {
 // of a signal handler.
 ls_unwind_rule rule_of_frame(Dwarf_Frame* frame, Machine machine, bool signal,
                              unsigned return_address);
+
+// Rules have no padding, so their bytes are compared.
+inline bool same_rule(const ls_unwind_rule& left, const ls_unwind_rule& right) {
+  return std::memcmp(&left, &right, sizeof left) == 0;
+}
 
 class RuleDictionary {
  public:

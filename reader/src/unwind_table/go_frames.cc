@@ -267,7 +267,7 @@ class GoFrames {
 
   void put(std::uint64_t end, const ls_unwind_rule& rule) {
     if (end <= at_) return;
-    if (parts_.empty() || std::memcmp(&parts_.back().rule, &rule, sizeof rule) != 0) {
+    if (parts_.empty() || !same_rule(parts_.back().rule, rule)) {
       parts_.push_back({at_, rule});
     }
     at_ = end;

@@ -173,8 +173,7 @@ class Gap {
               [](const CodeRange& left, const CodeRange& right) { return left.end < right.end; });
     const X86Code piece{code, address, functions.starts, functions.all, others, address != start_};
     for (const CodePart& part : x86_frames(piece)) {
-      const bool same = !unmarked_.empty() &&
-                        std::memcmp(&unmarked_.back().rule, &part.rule, sizeof part.rule) == 0;
+      const bool same = !unmarked_.empty() && same_rule(unmarked_.back().rule, part.rule);
       if (!same) unmarked_.push_back(part);
     }
   }
@@ -198,10 +197,10 @@ class Gap {
     }
   }
 
-  bool fits_followed(const CodeLimits& limits) const {
-    return unmarked_.empty() || fits(unmarked_, limits);
+  // Forgets what was followed if the file's table has no room for it.
+  void limit_followed(const CodeLimits& limits) {
+    if (!fits(unmarked_, limits)) unmarked_.clear();
   }
-  void forget_followed() { unmarked_.clear(); }
 
   void mark(std::uint64_t start, std::uint64_t end, ls_cfa_kind kind) {
     mark(start, end, rule_of_kind(kind));
@@ -285,8 +284,7 @@ class Gap {
 
   void mark(std::uint64_t start, std::uint64_t end, const ls_unwind_rule& rule) {
     end = std::min(end, end_);
-    if (!marks_.empty() && marks_.back().end == start &&
-        std::memcmp(&marks_.back().rule, &rule, sizeof rule) == 0) {
+    if (!marks_.empty() && marks_.back().end == start && same_rule(marks_.back().rule, rule)) {
       marks_.back().end = end;
     } else if (marks_.size() < kMostMarks) {
       marks_.push_back({start, end, rule});
@@ -358,7 +356,7 @@ std::vector<CodePart> look_at_undescribed_code(const LoadedFile& file, Machine m
     }
     at += next;
   }
-  if (!gap.fits_followed(limits)) gap.forget_followed();
+  gap.limit_followed(limits);
   if (entry >= start && entry < end) gap.mark(entry, entry + kEntryBytes, LS_CFA_ENTRY);
   return gap.parts();
 }

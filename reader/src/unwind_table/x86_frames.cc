@@ -34,7 +34,6 @@
 #include "unwind_table/x86_frames.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -379,7 +378,10 @@ class Follower {
       at = behind;
       if (at >= code_.bytes.size()) break;
       if (state_of_[at] != kNotReached) continue;
-      if (const auto frame = frame_of_unreached(at, function, is_first || padded)) {
+      const FlowEnd flow = end_of_flow(at);
+      const auto frame =
+          flow.end == at ? std::nullopt : frame_of_unreached(at, function, is_first || padded);
+      if (frame) {
         if (is_first || (padded && *frame == Frame{})) function = at;
         Frame likely = *frame;
         likely.likely = true;
@@ -387,16 +389,14 @@ class Follower {
         run();
       } else {
         // Bytes that lead to something undecodable are passed once, not from each of them again.
-        const auto [end, undecodable] = end_of_flow(at);
-        at = end == at ? undecodable + 1 : end;
+        at = flow.end == at ? flow.undecodable + 1 : flow.end;
       }
       is_first = false;
     }
   }
 
-  // Returns nothing if it is data, or if the frame is not known.
+  // Returns the frame of instructions that nothing has led to, if it is known.
   std::optional<Frame> frame_of_unreached(std::size_t at, std::size_t function, bool may_start) {
-    if (end_of_flow(at).end == at) return std::nullopt;
     if (begins_with_frame(rest(at)) && !code_.all_known) return Frame{};
     std::optional<Frame> frame;
     bool contradicts = false;
@@ -455,7 +455,7 @@ class Follower {
   std::vector<CodePart> parts() const {
     std::vector<CodePart> parts;
     const auto add = [&](std::size_t at, const ls_unwind_rule& rule) {
-      if (!parts.empty() && std::memcmp(&parts.back().rule, &rule, sizeof rule) == 0) return;
+      if (!parts.empty() && same_rule(parts.back().rule, rule)) return;
       // Code before the first part is padding.
       parts.push_back({parts.empty() ? code_.address : code_.address + at, rule});
     };

@@ -11,8 +11,6 @@
 namespace labelscope::x86 {
 namespace {
 
-enum class Map : std::uint8_t { kOne, k0f, k0f38, k0f3a, kOther };
-
 class Decoder {
  public:
   explicit Decoder(std::string_view code) : code_(code.substr(0, kLongest)) {}
@@ -463,7 +461,7 @@ class Decoder {
       opcode_ = byte();
       read_modrm();
       if (has_immediate) skip(1);
-      if (has_immediate ? opcode_ >= 0x14 && opcode_ <= 0x17 : false) write_rm();
+      if (has_immediate && opcode_ >= 0x14 && opcode_ <= 0x17) write_rm();
       if (!has_immediate && opcode_ >= 0xf0)
         opcode_ == 0xf1 && !repeats_ ? write_rm() : write(reg_);
       return;
@@ -565,9 +563,8 @@ class Decoder {
     if (kind == 0x62 && (last & 4) == 0) failed_ = true;
     const auto other = static_cast<std::uint8_t>(~last >> 3 & 0xf);
     opcode_ = byte();
-    if (kind == 0xc5 || kind == 0xc4) {
-      if (map == 1 && opcode_ == 0x77) return;  // vzeroupper
-    }
+    // vzeroupper has no operand.
+    if ((kind == 0xc5 || kind == 0xc4) && map == 1 && opcode_ == 0x77) return;
     read_modrm();
     if (kind == 0x8f) {
       if (map == 8) skip(1);

@@ -217,15 +217,13 @@ ThreadLocalNames thread_local_names(const Module& module, std::size_t most) {
 
 Finding NamedVariable::missing(std::span<const ThreadLocalNames* const> there) const {
   std::vector<Candidate> all;
+  // A mangled name contains the last part of a name in C++.
+  const std::string own_name = spec_.symbol.substr(spec_.symbol.rfind(':') + 1);
   bool module_seen = spec_.module.empty();
   for (const ThreadLocalNames* file : there) {
     module_seen |= is_meant(spec_, file->path);
     for (const std::string& name : file->names) {
-      // The last part of a name in C++ stands in the mangled one.
-      const std::size_t scope = spec_.symbol.rfind(':');
-      const bool contains =
-          name.find(spec_.symbol.substr(scope == std::string::npos ? 0 : scope + 1)) !=
-          std::string::npos;
+      const bool contains = name.find(own_name) != std::string::npos;
       all.push_back({name == spec_.symbol, contains,
                      edit_distance(compared_part(spec_.symbol), compared_part(name)),
                      name + " in " + file->path});
