@@ -6,6 +6,7 @@
 
 #include "cli/answer/comparison.h"
 #include "cli/format/common/json_values.h"
+#include "cli/format/common/ledger_text.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/text/escape.h"
 #include "cli/text/shares.h"
@@ -58,12 +59,6 @@ std::string share_text(const ComparedRow::Side& side, const ComparedRow::Side& w
   return percent_text(share_of_1000(side.weight_ns, whole.weight_ns));
 }
 
-// Returns "3 samples" or "3 inuse_objects".
-std::string counts_text(const Comparison& comparison, std::uint64_t count) {
-  const bool one = comparison.has_chance && count == 1;
-  return with_thousands(count) + " " + (one ? "sample" : escape_terminal(comparison.counted));
-}
-
 // A narrow terminal shows only shares, which are what is compared.
 bool has_amounts(const SummaryStyle& style) {
   return style.width == 0 || style.width >= kLeastWidth + 8 + kSharesWidth + kAmountsWidth;
@@ -84,9 +79,7 @@ void render_table(const Comparison& comparison, const ComparedTable& table,
   const std::size_t free = style.width > numbers ? style.width - numbers : 0;
   width = style.width == 0 ? std::min(width, kWidestText)
                            : std::max(kLeastWidth, std::min(width, free));
-  const auto text = [&](std::string_view name) {
-    return style.width == 0 ? left(name, width) : cell(name, width, style.unicode);
-  };
+  const auto text = [&](std::string_view name) { return fitted(name, width, style); };
   out << '\n'
       << paint(style.color, kBold, text(title_of(table))) << right("A", kShareWidth)
       << right("B", kShareWidth) << right("B - A", kShareWidth);
@@ -131,9 +124,10 @@ Status render_comparison(const Comparison& comparison, const std::string (&names
                          const SummaryStyle& style, std::ostream& out) {
   const std::string& unit = comparison.value.unit;
   // The width of what follows a name: its amount, and its number of samples.
-  const std::size_t behind = kAmountWidth + 5 +
-                             std::max(count_columns(counts_text(comparison, comparison.a.samples)),
-                                      count_columns(counts_text(comparison, comparison.b.samples)));
+  const std::size_t behind =
+      kAmountWidth + 5 +
+      std::max(count_columns(count_text(comparison.a.samples, comparison.counted)),
+               count_columns(count_text(comparison.b.samples, comparison.counted)));
   const std::size_t most = style.width == 0           ? kWidestText
                            : style.width > behind + 8 ? style.width - behind
                                                       : 8;
@@ -141,10 +135,9 @@ Status render_comparison(const Comparison& comparison, const std::string (&names
       std::min(most, std::max(count_columns(names[0]), count_columns(names[1])));
   for (const auto& [letter, name, side] :
        {std::tuple{"A  ", names[0], comparison.a}, std::tuple{"B  ", names[1], comparison.b}}) {
-    out << paint(style.color, kBold, letter)
-        << (style.width == 0 ? left(name, width) : cell(name, width, style.unicode))
+    out << paint(style.color, kBold, letter) << fitted(name, width, style)
         << right(amount_text(side.weight_ns, unit), kAmountWidth) << ", "
-        << counts_text(comparison, side.samples) << '\n';
+        << count_text(side.samples, comparison.counted) << '\n';
   }
   bool any_noise = false;
   for (const ComparedTable& table : comparison.tables) {

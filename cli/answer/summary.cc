@@ -151,7 +151,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
                   const SummaryStyle& style, std::ostream& out) {
   const ValueType whole_value = profile.whole_value();
   const std::string& unit = whole_value.unit;
-  const std::size_t kinds = profile.has_kinds() ? profile.values.size() : 0;
+  const std::size_t kinds = profile.kind_count();
   const bool sampled = profile.counts_samples();
   const std::string count_title = escape_terminal(profile.counted);
   constexpr std::size_t kShareWidth = 7;
@@ -188,9 +188,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   const std::size_t value_width = style.width == 0
                                       ? std::min(widest, kWidestText)
                                       : std::max(kLeastWidth, std::min(widest, free * 3 / 4));
-  const auto fitted = [&](std::string_view text) {
-    return style.width == 0 ? left(text, value_width) : cell(text, value_width, style.unicode);
-  };
+  const auto value_cell = [&](std::string_view text) { return fitted(text, value_width, style); };
   constexpr std::size_t kBarWithoutTerminal = 24;
   const std::size_t bar_width = style.width == 0     ? kBarWithoutTerminal
                                 : free > value_width ? free - value_width
@@ -198,14 +196,14 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   const std::vector<std::uint64_t> shares = shares_of_1000(times);
   const std::uint64_t whole = std::accumulate(times.begin(), times.end(), std::uint64_t{0});
 
-  out << paint(style.color, kBold, fitted(title)) << right("share", kShareWidth)
+  out << paint(style.color, kBold, value_cell(title)) << right("share", kShareWidth)
       << std::string(error_width, ' ')
       << right(whole_value.is_time() ? "time" : escape_terminal(unit), kTimeWidth);
   for (std::size_t i = 0; i < kinds; ++i) out << right(profile.values[i].name, kTimeWidth);
   out << right(first_columns(count_title, count_width - 1), count_width) << '\n';
   for (std::size_t i = 0; i < table.size(); ++i) {
     const TableRow& row = table[i];
-    std::string value = fitted(row.value);
+    std::string value = value_cell(row.value);
     if (row.ours) value = paint(style.color, kDim, std::move(value));
     std::string line =
         value + right(percent_text(shares[i]), kShareWidth) +
@@ -221,7 +219,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
     out << line << '\n';
     for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
       const std::string text = kIndent + escape_terminal(names.of(functions.text(name)));
-      out << paint(style.color, kDim, fitted(text))
+      out << paint(style.color, kDim, value_cell(text))
           << right(percent_text(share_of_1000(part.weight_ns, whole)), kShareWidth)
           << std::string(error_width, ' ') << right(amount_text(part.weight_ns, unit), kTimeWidth)
           << std::string(kinds * kTimeWidth, ' ') << right(std::to_string(part.count), count_width)
@@ -272,6 +270,10 @@ void render_services(const Profile& profile, std::ostream& out) {
 
 }  // namespace
 
+std::string fitted(std::string_view text, std::size_t width, const SummaryStyle& style) {
+  return style.width == 0 ? left(text, width) : cell(text, width, style.unicode);
+}
+
 Status render_summary(const Profile& profile, const std::vector<std::string>& keys,
                       const SummaryStyle& style, std::ostream& out) {
   if (Status status = check_tables(profile); !status) return status;
@@ -314,7 +316,7 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
     Json json{{"samples", amount.count}, {"time_ns", amount.weight_ns}};
     if (profile.counts_samples()) json["share_error"] = errors.of(amount.by_account);
     json["functions"] = functions_json(amount, functions);
-    for (std::size_t i = 0; profile.has_kinds() && i < profile.values.size(); ++i) {
+    for (std::size_t i = 0; i < profile.kind_count(); ++i) {
       json["times_ns"][profile.values[i].name] = amount.by_value[i];
     }
     return json;
@@ -361,7 +363,7 @@ Status render_label_keys(const Profile& profile, const SummaryStyle& style, std:
   for (const auto& [key, use] : order) {
     const std::size_t count = use.values.size();
     const std::string shown = shown_value(key);
-    out << (style.width == 0 ? left(shown, width) : cell(shown, width, style.unicode))
+    out << fitted(shown, width, style)
         << right(percent_text(share_of_1000(use.weight_ns, time_ns)), 8)
         << (whole_value.is_time() ? " of the time, " : " of " + whole_value.name + ", ")
         << counted(count, "value", "values") << '\n';

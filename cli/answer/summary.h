@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/profile/profile.h"
@@ -19,6 +20,9 @@ struct SummaryStyle {
   std::size_t max_values = 20;  // rows of a key; the others are added up in one row
   std::size_t functions = 0;    // rows of functions below each value
 };
+
+// Returns the text of a column of this width: cut if there is a terminal, and never otherwise.
+std::string fitted(std::string_view text, std::size_t width, const SummaryStyle& style);
 
 // Writes a table for each key: value, share of all samples, time, samples, bar; below it the
 // functions that ran longest themselves. Samples without such a label and unreadable samples have a

@@ -95,10 +95,6 @@ void append_flags(const ThreadSnapshot& thread, std::vector<LabelWord>& words) {
   }
 }
 
-std::string count_text(std::size_t count, const char* one, const char* many) {
-  return with_thousands(count) + " " + (count == 1 ? one : many);
-}
-
 std::string microseconds(std::chrono::nanoseconds time) {
   return with_thousands(static_cast<std::uint64_t>(
              std::chrono::ceil<std::chrono::microseconds>(time).count())) +
@@ -181,7 +177,8 @@ DumpTotals add_up(const ProcessSnapshot& snapshot) {
 
 std::string totals_line(const ProcessSnapshot& snapshot) {
   const DumpTotals totals = add_up(snapshot);
-  std::string line = count_text(totals.threads, "thread", "threads") + " = " +
+  std::string line = with_thousands(totals.threads) +
+                     (totals.threads == 1 ? " thread = " : " threads = ") +
                      with_thousands(totals.outcomes[LS_LABELLED]) + " labelled + " +
                      with_thousands(totals.outcomes[LS_UNLABELLED]) + " unlabelled + " +
                      unreadable_text(totals) + stops_text(snapshot, totals);

@@ -79,7 +79,7 @@ class CsvRenderer {
     add_up();
     for (const auto& [texts, amount] : rows_) {
       out << amount.weight_ns;
-      for (std::size_t i = 0; profile_.has_kinds() && i < profile_.values.size(); ++i) {
+      for (std::size_t i = 0; i < profile_.kind_count(); ++i) {
         out << ',' << amount.by_value[i];
       }
       out << ',' << amount.count << ',' << texts << "\r\n";
@@ -104,7 +104,7 @@ class CsvRenderer {
     const ValueType whole = profile_.whole_value();
     if (whole.is_time()) {
       std::vector<std::string> columns{"time_ns"};
-      for (std::size_t i = 0; profile_.has_kinds() && i < profile_.values.size(); ++i) {
+      for (std::size_t i = 0; i < profile_.kind_count(); ++i) {
         columns.push_back(profile_.values[i].name + "_ns");
       }
       return columns;

@@ -174,6 +174,7 @@ struct Profile {
   ValueType whole_value() const;
   // Whether rows are of different kinds, so that each row's kind must be shown.
   bool has_kinds() const { return values.size() > 1; }
+  std::size_t kind_count() const { return has_kinds() ? values.size() : 0; }
   bool counts_samples() const { return counted == kSamples; }
 };
 

@@ -28,7 +28,9 @@ void add_left_out(const std::vector<std::pair<std::string, File>>& files, std::u
                   std::vector<std::string>& lines) {
   std::size_t told = 0;
   for (const auto& [path, file] : files) {
-    if (file.left_out.empty() || share_of_1000(file.frames, frames) < kWorthOf1000) continue;
+    // Where names are missing as well, the reason for these has both.
+    if (file.nameless != 0 || file.left_out.empty()) continue;
+    if (share_of_1000(file.frames, frames) < kWorthOf1000) continue;
     if (++told > kMostFiles) break;
     lines.push_back("Something is left out of " + escape_terminal(path) + " (" +
                     percent(file.frames, frames) +
@@ -64,10 +66,6 @@ std::vector<std::string> missing_names(const Profile& profile) {
   }
   std::vector<std::pair<std::string, File>> worst(files.begin(), files.end());
   std::vector<std::string> lines;
-  // Where a file has both, its reason has both.
-  for (auto& [path, file] : worst) {
-    if (file.nameless != 0) file.left_out.clear();
-  }
   add_left_out(worst, frames, lines);
   if (share_of_1000(nameless, frames) < kWorthOf1000) return lines;
   std::stable_sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) {

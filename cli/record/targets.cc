@@ -16,18 +16,10 @@
 #include "cli/text/text.h"
 #include "labelscope/stopped_thread.h"
 #include "labelscope/target.h"
+#include "process/proc_fs.h"
 
 namespace labelscope::cli {
 namespace {
-
-// Returns the value of a line of /proc/PID/status.
-std::string field(const std::string& status, const std::string& name) {
-  const std::string start = "\n" + name + ":\t";
-  const std::size_t at = status.find(start);
-  if (at == std::string::npos) return {};
-  const std::size_t value = at + start.size();
-  return status.substr(value, status.find('\n', value) - value);
-}
 
 // Explains why this process stands still; empty if it does not.
 std::string standstill_of(Pid pid) {
@@ -35,14 +27,14 @@ std::string standstill_of(Pid pid) {
   if (!process) return {};
   const auto status = (*process)->read_proc("status");
   if (!status) return {};
-  const std::string state = field(*status, "State");
+  const std::string_view state = status_field(*status, "State");
   const std::string name = "process " + std::to_string(raw(pid));
   if (state.starts_with('T')) {
     return name + " is stopped (SIGSTOP, or Ctrl-Z): kill -CONT " + std::to_string(raw(pid)) +
            " lets it go on";
   }
   if (!state.starts_with('t')) return {};
-  const std::string tracer = field(*status, "TracerPid");
+  const std::string_view tracer = status_field(*status, "TracerPid");
   return name + " is held by its tracer" +
          (tracer.empty() || tracer == "0" ? std::string()
                                           : ", process " + escape_terminal(tracer)) +

@@ -61,7 +61,7 @@ class Targets {
   virtual std::optional<NotStarted> release() { return std::nullopt; }
   virtual bool ended() = 0;
   // Why they do not run, and what lets them continue; empty if nothing holds them.
-  virtual std::string standstill() const;
+  std::string standstill() const;
   // The kernel's own sum of the CPU time of all that is recorded, once they have ended; 0: unknown.
   virtual std::uint64_t whole_time_ns() const { return 0; }
   // The exit status of labelscope after a successful recording. Waits for a command to end, and

@@ -82,9 +82,12 @@ std::string stacks_line(const Ledger& ledger) {
          with_thousands(all - whole[0] - whole[1]) + " incomplete" + reasons;
 }
 
+std::string count_text(std::uint64_t count, std::string_view counted) {
+  const bool one = counted == kSamples && count == 1;
+  return with_thousands(count) + " " + (one ? "sample" : escape_terminal(counted));
+}
 std::string count_text(std::uint64_t count, const Profile& profile) {
-  const bool one = profile.counts_samples() && count == 1;
-  return with_thousands(count) + " " + (one ? "sample" : escape_terminal(profile.counted));
+  return count_text(count, profile.counted);
 }
 
 bool adds_up(const Ledger& ledger) {

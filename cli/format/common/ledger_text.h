@@ -11,6 +11,7 @@ namespace labelscope::cli {
 
 // Returns "1 sample" or "3 samples"; for things that another tool counts "3 inuse_objects",
 // escaped.
+std::string count_text(std::uint64_t count, std::string_view counted);
 std::string count_text(std::uint64_t count, const Profile& profile);
 // "1,000 samples by cpu-clock = 900 labelled + ...; 1,000 written, 0 dropped".
 std::string ledger_line(const Profile& profile);

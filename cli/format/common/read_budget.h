@@ -15,14 +15,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/format/common/gzip_source.h"
+#include "cli/profile/profile.h"
 #include "labelscope/result.h"
 
 namespace labelscope::cli {
 
 class ReadBudget {
  public:
+  // The memory that a sample takes, with the reserve of tables.
+  static constexpr std::size_t kOfSample = 2 * sizeof(SampleRow);
+
   // `packed` unpacks the file; null: the file is not compressed.
   explicit ReadBudget(const GzipSource* packed = nullptr) : packed_(packed) {}
 
@@ -34,6 +39,15 @@ class ReadBudget {
     kept_ += bytes;
     return !is_over();
   }
+  // A stack is about to be kept. A frame counts once for each line of its location: all formats
+  // show these, and most make a tree node of each.
+  void keep_stack(const std::vector<Index>& frames, const std::vector<Location>& locations) {
+    std::size_t lines = 1;
+    for (const Index frame : frames) {
+      lines += std::max<std::size_t>(1, locations[frame].lines.size());
+    }
+    keep(sizeof(Stack) + kOfFrame * lines);
+  }
   bool is_over() const { return kept_ > allowed(); }
   Status status() const {
     if (!is_over()) return {};
@@ -44,6 +58,7 @@ class ReadBudget {
   }
 
  private:
+  static constexpr std::size_t kOfFrame = 32;
   static constexpr std::uint64_t kFree = std::uint64_t{256} << 20;
   static constexpr std::uint64_t kTimes = 64;
   static constexpr std::uint64_t kTimesPacked = 512;

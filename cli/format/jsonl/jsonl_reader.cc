@@ -24,9 +24,6 @@ constexpr std::uint64_t kVersion = 1;
 // The longest line that labelscope writes is that of a label set: six publishers' labels are less
 // than a MiB. A parsed line takes ten times its length.
 constexpr std::size_t kMaxLine = std::size_t{16} << 20;
-// The memory that each thing takes, as in pprof_reader.cc.
-constexpr std::size_t kOfFrame = 32;
-constexpr std::size_t kOfSample = 2 * sizeof(SampleRow);
 // No text of a recording can contain this: its quotes would be escaped.
 constexpr std::string_view kHeaderBegins = R"({"type":"header",)";
 
@@ -296,14 +293,11 @@ Location Reader::location(Fields& fields) {
 
 Stack Reader::stack(Fields& fields) {
   Stack made;
-  std::size_t lines = 1;
   fields.each("locations", [&](const Json& element) {
     const Index location = fields.reference_of(element, read_.profile.locations.size());
-    if (location == kNoIndex) return;
-    made.frames.push_back(location);
-    lines += std::max<std::size_t>(1, read_.profile.locations[location].lines.size());
+    if (location != kNoIndex) made.frames.push_back(location);
   });
-  budget_.keep(sizeof made + kOfFrame * lines);
+  budget_.keep_stack(made.frames, read_.profile.locations);
   const std::string end = fields.bytes("end");
   if (end == kUnknownStackEnd) return made;
   unsigned ours = LS_STACK_NOT_WANTED;
@@ -347,7 +341,7 @@ bool Reader::take_sample(SampleRow row) {
   const bool known = row.outcome < outcomes_.size();
   row.outcome = known ? outcomes_[row.outcome] : std::uint8_t{LS_UNREADABLE_MALFORMED};
   if (refers_to_labels && row.label_set == kNoIndex) lose_labels(row);
-  budget_.keep(kOfSample);
+  budget_.keep(ReadBudget::kOfSample);
   read_.profile.rows.push_back(row);
   return true;
 }

@@ -33,11 +33,8 @@
 namespace labelscope::cli {
 namespace {
 
-// The memory that each thing takes, with the reserve of tables. A frame of a stack counts once for
-// each line of its location: all formats show these, and most make a tree node of each.
+// The memory that each thing takes, with the reserve of tables.
 constexpr std::size_t kOfMessage = 2 * sizeof(std::string_view);
-constexpr std::size_t kOfSample = 2 * sizeof(SampleRow);
-constexpr std::size_t kOfFrame = 32;
 constexpr std::size_t kOfEntry = 64;  // an entry of a table by ID or by text
 // A sample with more frames or labels than these is damaged, whatever its size.
 constexpr std::size_t kMostFrames = 1'000'000;
@@ -304,11 +301,7 @@ Index PprofReader::stack_of(std::vector<Index> frames) {
   const Index found = stacks_.find_or_insert(
       hash, next, [&](Index index) { return stacks[index].frames == frames; });
   if (found == next) {
-    std::size_t lines = 1;
-    for (const Index frame : frames) {
-      lines += std::max<std::size_t>(1, read_.profile.locations[frame].lines.size());
-    }
-    budget_.keep(sizeof(Stack) + kOfFrame * lines);
+    budget_.keep_stack(frames, read_.profile.locations);
     stacks.push_back({std::move(frames), LS_STACK_NOT_WANTED});
   }
   return found;
@@ -346,7 +339,7 @@ bool PprofReader::take_sample(std::string_view message) {
     return ++damaged_, false;
   }
   if (!take_values(values, row)) return false;
-  budget_.keep(kOfSample * (1 + chosen_.more.size()));
+  budget_.keep(ReadBudget::kOfSample * (1 + chosen_.more.size()));
   row.stack = stack_of(std::move(frames));
   read_.profile.rows.push_back(row);
   take_more_kinds(values, row);
