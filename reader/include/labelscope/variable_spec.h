@@ -11,6 +11,7 @@
 // Planner finds the variable (plan.h), and its value is a label like any other.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,14 @@ struct VariableSpec {
 
 // Parses a spec. The context of kMalformed is what is wrong, and what there is.
 Result<VariableSpec> parse_variable_spec(std::string_view text);
+
+// How the bytes of a value are understood, and how many there are.
+struct VariableType {
+  ls_variable_kind kind{};
+  std::uint32_t size = 0;
+};
+// Parses "u64", "cstr" or "hex16".
+Result<VariableType> parse_variable_type(std::string_view text);
 
 // Returns the types for a help text: "u8, u16, ..."
 std::string variable_types();

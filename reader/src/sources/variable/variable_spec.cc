@@ -60,27 +60,11 @@ std::optional<T> number(std::string_view text) {
 }
 
 Status parse_type(std::string_view text, ls_variable& walk) {
-  for (const Type& type : kTypes) {
-    if (type.size != 0 ? text != type.name : !text.starts_with(type.name)) continue;
-    walk.kind = static_cast<std::uint8_t>(type.kind);
-    walk.size = type.size;
-    if (type.size != 0) return {};
-    const std::string_view digits = text.substr(type.name.size());
-    const auto size = number<std::int32_t>(digits);
-    if (is_number(digits) && (!size || *size > LS_VARIABLE_MAX_BYTES)) {
-      return malformed("the type " + std::string(text) + " is too large: at most " +
-                       std::to_string(LS_VARIABLE_MAX_BYTES) + " bytes are read");
-    }
-    if (!size || *size == 0) {
-      return malformed("the type " + std::string(type.name) +
-                       "N wants a number of bytes from 1 to " +
-                       std::to_string(LS_VARIABLE_MAX_BYTES));
-    }
-    walk.size = static_cast<std::uint32_t>(*size);
-    return {};
-  }
-  return malformed((text.empty() ? "the type is missing" : "there is no such type") +
-                   std::string("; the types are ") + variable_types());
+  const auto type = parse_variable_type(text);
+  if (!type) return type.error();
+  walk.kind = static_cast<std::uint8_t>(type->kind);
+  walk.size = type->size;
+  return {};
 }
 
 // Parses "+8->->+16": what is added before the first pointer is read, and behind each.
@@ -120,6 +104,27 @@ std::string variable_types() {
     names += (names.empty() ? "" : ", ") + std::string(type.name) + (type.size == 0 ? "N" : "");
   }
   return names;
+}
+
+Result<VariableType> parse_variable_type(std::string_view text) {
+  for (const Type& type : kTypes) {
+    if (type.size != 0 ? text != type.name : !text.starts_with(type.name)) continue;
+    if (type.size != 0) return VariableType{type.kind, type.size};
+    const std::string_view digits = text.substr(type.name.size());
+    const auto size = number<std::int32_t>(digits);
+    if (is_number(digits) && (!size || *size > LS_VARIABLE_MAX_BYTES)) {
+      return malformed("the type " + std::string(text) + " is too large: at most " +
+                       std::to_string(LS_VARIABLE_MAX_BYTES) + " bytes are read");
+    }
+    if (!size || *size == 0) {
+      return malformed("the type " + std::string(type.name) +
+                       "N wants a number of bytes from 1 to " +
+                       std::to_string(LS_VARIABLE_MAX_BYTES));
+    }
+    return VariableType{type.kind, static_cast<std::uint32_t>(*size)};
+  }
+  return malformed((text.empty() ? "the type is missing" : "there is no such type") +
+                   std::string("; the types are ") + variable_types());
 }
 
 Result<VariableSpec> parse_variable_spec(std::string_view text) {

@@ -1,0 +1,376 @@
+// How expressions become steps.
+//
+// The pointers on the way are numbers that stay: each has a slot of its own, found by its way ("c"
+// and "c+112->"), so that labels of one structure follow it once. Where two or more fields of a
+// structure are read, it is read as one block, right behind the pointer to it. Two more slots are
+// for values.
+//
+//   needs    [pointers, values] NEED ...            what does not hold ends the run
+//   label    pointers of `let` and of conditions    may be null: a guard skips the next step
+//            UNLESS condition ---------+            skips to the end of the label
+//            pointers, UNLESS null ----+
+//            value, UNLESS it is 0 ----+
+//            EMIT                      |
+//                                  <---+
+//
+// A pointer that is only followed if a condition holds is another one than that without condition:
+// its slot stays 0 when it is skipped, as if it were null.
+//
+// All of it runs twice: first to see which fields are read of which structure, then with blocks.
+#include "preset/preset_compile.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "preset/preset_places.h"
+
+namespace labelscope {
+namespace {
+
+// A number, in a slot or known.
+struct Value {
+  bool is_known = false;
+  std::uint64_t number = 0;
+  unsigned slot = 0;
+  bool is_signed = false;
+};
+
+class Compiler : private PresetPlaces {
+ public:
+  Compiler(const Preset& preset, const ChosenVariant& variant, const ElfImage& image,
+           const PresetPlace& place, PresetBlocks blocks)
+      : PresetPlaces(preset, variant, image, place, std::move(blocks)) {}
+
+  Result<PresetPlan> compile() {
+    plan_.name = preset_.name + (variant_.name.empty() ? "" : " " + variant_.name);
+    for (const PresetNeed& need : preset_.needs) {
+      if (Status done = compile_need(need); !done) return std::move(done).error();
+    }
+    for (const DescribedLabel& label : preset_.labels) {
+      if (Status done = compile_label(label); !done) {
+        return unfit("label " + label.key + ": " + done.error().context);
+      }
+      plan_.labels.push_back({label.key, [label](std::string value) {
+                                return transform_value(label, std::move(value));
+                              }});
+    }
+    if (steps_.size() > LS_PRESET_STEPS) {
+      return unfit("it needs " + std::to_string(steps_.size()) +
+                   " steps, and a program has at most " + std::to_string(LS_PRESET_STEPS) +
+                   ": leave labels out");
+    }
+    plan_.program.count = static_cast<std::uint32_t>(steps_.size());
+    std::ranges::copy(steps_, plan_.program.step);
+    plan_.words = std::move(words_);
+    plan_.only_main_thread = preset_.only_main_thread || (uses_global_ && !checks_thread_);
+    return std::move(plan_);
+  }
+
+  const PresetFields& fields() const { return fields_; }
+
+ private:
+  using Comparison = PresetCondition::Comparison;
+
+  // Values.
+
+  Result<Value> evaluate_number(const PresetExpression& expression, unsigned slot,
+                                const Guards& guards) {
+    const auto known = [](std::uint64_t value) { return Value{.is_known = true, .number = value}; };
+    switch (expression.base) {
+      case Base::kNumber: {
+        const auto value = number(expression.number);
+        if (!value) return value.error();
+        return known(static_cast<std::uint64_t>(*value));
+      }
+      case Base::kSymbolSize: {
+        const auto found = symbol(expression.name);
+        if (!found) return found.error();
+        return known(found->size);
+      }
+      case Base::kSymbolAddress: {
+        const auto found = symbol(expression.name);
+        if (!found) return found.error();
+        return known(place_.load_bias + found->value);
+      }
+      case Base::kTid:
+        checks_thread_ = true;
+        add_step(LS_PRESET_NUMBER, slot, 0, 0, 0, 0);
+        return Value{.slot = slot};
+      default:
+        break;
+    }
+    if (!expression.type) return unfit(expression.text + " lacks a type");
+    auto at = evaluate(expression, guards);
+    if (!at) return std::move(at).error();
+    return read_number(*at, *expression.type, slot, guards);
+  }
+
+  Result<Value> read_number(const Place& from, const VariableType& type, unsigned slot,
+                            const Guards& guards) {
+    if (Status fits = check_result(from, type.size); !fits) return std::move(fits).error();
+    const bool is_signed = type.kind == LS_VARIABLE_SIGNED;
+    // The pointer of some label: it has a slot that stays.
+    if (type.size == 8 && !is_signed && from.offset == 0 && guards.kind == Guards::Kind::kNeed) {
+      auto pointer = read_pointer(from, guards);
+      if (!pointer) return std::move(pointer).error();
+      return Value{.slot = *pointer};
+    }
+    read(from, type.size, is_signed, slot, guards);
+    return Value{.slot = slot, .is_signed = is_signed};
+  }
+
+  static Status check_result(const Place& from, unsigned size) {
+    if (from.is_result) return unfit("an accessor returns an address: -> leads there");
+    if (from.size != 0 && from.size != size) {
+      return unfit("an accessor reads " + std::to_string(from.size) + " bytes, and the type has " +
+                   std::to_string(size));
+    }
+    return {};
+  }
+
+  // Conditions.
+
+  static unsigned comparison_of(Comparison comparison, bool is_signed) {
+    switch (comparison) {
+      case Comparison::kEqual:
+        return LS_PRESET_EQUAL;
+      case Comparison::kNotEqual:
+        return LS_PRESET_NOT_EQUAL;
+      case Comparison::kGreater:
+        return is_signed ? LS_PRESET_SIGNED_GREATER : LS_PRESET_GREATER;
+      case Comparison::kLess:
+        return is_signed ? LS_PRESET_SIGNED_LESS : LS_PRESET_LESS;
+      case Comparison::kEven:
+        break;
+    }
+    return LS_PRESET_NO_BIT;
+  }
+
+  static bool holds(Comparison comparison, std::uint64_t left, std::uint64_t right) {
+    const auto a = static_cast<std::int64_t>(left);
+    const auto b = static_cast<std::int64_t>(right);
+    switch (comparison) {
+      case Comparison::kEqual:
+        return a == b;
+      case Comparison::kNotEqual:
+        return a != b;
+      case Comparison::kGreater:
+        return a > b;
+      case Comparison::kLess:
+        return a < b;
+      case Comparison::kEven:
+        break;
+    }
+    return (left & 1U) == 0;
+  }
+
+  // Adds the step that compares, or returns what is known without one.
+  struct Compared {
+    std::optional<bool> known{};
+    std::size_t step = 0;
+  };
+  Result<Compared> compare(const PresetCondition& condition, unsigned op, const Guards& guards) {
+    auto left = evaluate_number(condition.left, kLeft, guards);
+    if (!left) return std::move(left).error();
+    Result<Value> right = Value{.is_known = true, .number = 1};  // even: bit 0 is not set
+    if (condition.comparison != Comparison::kEven) {
+      right = evaluate_number(condition.right, kRight, guards);
+    }
+    if (!right) return std::move(right).error();
+    Comparison comparison = condition.comparison;
+    if (left->is_known && right->is_known) {
+      return Compared{holds(comparison, left->number, right->number)};
+    }
+    if (left->is_known) {
+      std::swap(*left, *right);
+      if (comparison == Comparison::kGreater) {
+        comparison = Comparison::kLess;
+      } else if (comparison == Comparison::kLess) {
+        comparison = Comparison::kGreater;
+      }
+    }
+    const unsigned how = comparison_of(comparison, left->is_signed);
+    return Compared{std::nullopt,
+                    right->is_known
+                        ? add_step(op, 0, left->slot, how, 0, right->number)
+                        : add_step(op, right->slot, left->slot, how | LS_PRESET_WITH_SLOT, 0, 0)};
+  }
+
+  Status compile_need(const PresetNeed& need) {
+    Guards guards{.kind = Guards::Kind::kNeed, .condition = {}, .to_end = nullptr, .why = need.why};
+    const auto compared = compare(need.condition, LS_PRESET_NEED, guards);
+    if (!compared) return unfit("need " + need.condition.text + ": " + compared.error().context);
+    if (compared->known) {
+      if (*compared->known) return {};
+      return unfit(need.condition.text + " does not hold: " + need.why);
+    }
+    say(compared->step, need.why);
+    const ls_preset_step& step = steps_[compared->step];
+    if (step.size == LS_PRESET_NOT_EQUAL && step.value == 0 && step.from < kPointers) {
+      never_null_[step.from] = true;
+    }
+    return {};
+  }
+
+  // Labels.
+
+  // Follows the pointers of `let` that an expression begins with, and reads blocks of variables:
+  // all that other labels need as well, so that no condition of this one skips it.
+  Status begin(const PresetExpression& expression) {
+    if (expression.base == Base::kLet) {
+      const auto at = evaluate(PresetExpression{.base = Base::kLet, .name = expression.name}, {});
+      return at ? Status() : Status(at.error());
+    }
+    if (expression.base != Base::kSymbol && expression.base != Base::kFunction) return {};
+    PresetExpression base = expression;
+    base.steps.clear();
+    const auto at = evaluate(base, {});
+    if (!at) return at.error();
+    if (at->kind != Place::Kind::kSlot) {
+      make_block(*at, {});
+    }
+    return {};
+  }
+
+  Status compile_label(const DescribedLabel& label) {
+    const auto index = static_cast<unsigned>(plan_.labels.size());
+    std::vector<std::size_t> to_end;
+    Guards guards{.kind = Guards::Kind::kLabel, .condition = {}, .to_end = &to_end, .why = {}};
+    // What cannot hold in this variant is left out, with all that it would read.
+    for (const PresetCondition& condition : label.conditions) {
+      const auto known = known_without_reading(condition);
+      if (!known) return known.error();
+      if (*known && !**known) return {};
+    }
+    if (Status begun = begin(label.value); !begun) return begun;
+    for (const PresetCondition& condition : label.conditions) {
+      for (const PresetExpression* side : {&condition.left, &condition.right}) {
+        if (Status begun = begin(*side); !begun) return begun;
+      }
+    }
+    for (const PresetCondition& condition : label.conditions) {
+      const auto compared = compare(condition, LS_PRESET_UNLESS, guards);
+      if (!compared) return compared.error();
+      if (compared->known) continue;
+      to_end.push_back(compared->step);
+      guards.condition += "if " + condition.text + ": ";
+    }
+    const std::size_t before = steps_.size();
+    if (Status emitted = emit(label, index, guards); !emitted) return emitted;
+    if (steps_.size() > before) say(before, "label " + label.key);
+    for (const std::size_t step : to_end) {
+      steps_[step].offset = static_cast<__s32>(steps_.size() - step - 1);
+    }
+    return {};
+  }
+
+  Result<std::optional<bool>> known_without_reading(const PresetCondition& condition) {
+    const auto reads = [](const PresetExpression& side) {
+      return side.base != Base::kNumber && side.base != Base::kSymbolSize &&
+             side.base != Base::kSymbolAddress;
+    };
+    if (reads(condition.left) ||
+        (condition.comparison != Comparison::kEven && reads(condition.right))) {
+      return std::optional<bool>();
+    }
+    const auto compared = compare(condition, LS_PRESET_UNLESS, {});
+    if (!compared) return compared.error();
+    return compared->known;
+  }
+
+  Status emit(const DescribedLabel& label, unsigned index, Guards& guards) {
+    if (label.value.base == Base::kTitle) return emit_title(index);
+    auto at = evaluate(label.value, guards);
+    if (!at) return std::move(at).error();
+    const VariableType type = *label.value.type;
+    switch (type.kind) {
+      case LS_VARIABLE_CSTRING:
+        return emit_string(*at, index, guards);
+      case LS_VARIABLE_SLICE:
+      case LS_VARIABLE_VIEW:
+        return emit_slice(*at, type.kind == LS_VARIABLE_VIEW, index, guards);
+      case LS_VARIABLE_TEXT:
+      case LS_VARIABLE_ARRAY:
+      case LS_VARIABLE_HEX:
+        return emit_bytes(*at, type, index);
+      default:
+        return emit_number(label, *at, type, index, guards);
+    }
+  }
+
+  Status emit_title(unsigned index) {
+    if (!place_.title) {
+      return unfit(
+          "the kernel does not show where the title of the process is: this needs the right "
+          "to trace it");
+    }
+    add_step(LS_PRESET_SET, kLeft, 0, 0, 0, *place_.title);
+    add_step(LS_PRESET_EMIT_TEXT, index, kLeft, LS_VARIABLE_TEXT, 0, 0);
+    return {};
+  }
+
+  Status emit_number(const DescribedLabel& label, const Place& at, const VariableType& type,
+                     unsigned index, Guards& guards) {
+    auto value = read_number(at, type, kLeft, guards);
+    if (!value) return std::move(value).error();
+    if (label.unless) {
+      const auto not_this = number(*label.unless);
+      if (!not_this) return not_this.error();
+      guards.to_end->push_back(add_step(LS_PRESET_UNLESS, 0, kLeft, LS_PRESET_NOT_EQUAL, 0,
+                                        static_cast<std::uint64_t>(*not_this)));
+    }
+    add_step(LS_PRESET_EMIT, index, kLeft, type.kind, type.size, 0);
+    return {};
+  }
+
+  Status emit_string(const Place& at, unsigned index, Guards& guards) {
+    if (Status fits = check_result(at, 8); !fits) return fits;
+    read(at, 8, false, kLeft, guards);
+    guard(kLeft, guards);
+    add_step(LS_PRESET_EMIT_TEXT, index, kLeft, LS_VARIABLE_TEXT, 0, 0);
+    return {};
+  }
+
+  Status emit_slice(const Place& at, bool length_first, unsigned index, Guards& guards) {
+    if (at.is_result || at.size != 0) {
+      return unfit("an accessor returns an address: ->:ptrlen reads what is there");
+    }
+    Place text = at;
+    Place length = at;
+    (length_first ? text : length).offset += 8;
+    read(text, 8, false, kLeft, guards);
+    guard(kLeft, guards);
+    read(length, 8, false, kRight, guards);
+    add_step(LS_PRESET_EMIT_TEXT, index, kLeft, LS_VARIABLE_SLICE, 0, kRight);
+    return {};
+  }
+
+  Status emit_bytes(const Place& at, const VariableType& type, unsigned index) {
+    if (at.is_result) return unfit("an accessor returns an address: -> leads there");
+    if (at.size != 0) return unfit("an accessor returns a number, and no text");
+    unsigned base = at.slot;
+    if (at.kind != Place::Kind::kSlot) {
+      set_address(at, kLeft);
+      base = kLeft;
+    }
+    const bool to_nul = type.kind == LS_VARIABLE_TEXT;
+    add_step(LS_PRESET_EMIT_TEXT, index, base, type.kind, at.offset, to_nul ? 0 : type.size);
+    return {};
+  }
+
+  bool checks_thread_ = false;
+  PresetPlan plan_;
+};
+
+}  // namespace
+
+Result<PresetPlan> compile_preset(const Preset& preset, const ChosenVariant& variant,
+                                  const ElfImage& image, const PresetPlace& place) {
+  Compiler first(preset, variant, image, place, {});
+  // It fails in the same way with blocks, which then save steps.
+  if (auto seen = first.compile(); !seen && first.fields().empty()) return seen;
+  return Compiler(preset, variant, image, place, choose_blocks(first.fields())).compile();
+}
+
+}  // namespace labelscope

@@ -1,0 +1,115 @@
+// What a label's transform makes of a value, before anything is stored: a path without the query
+// that may hold what is private, a word of a title, a statement without its numbers and texts.
+#include <algorithm>
+
+#include "preset/preset_compile.h"
+
+namespace labelscope {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool in_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '$';
+}
+
+std::string path_of(std::string value) {
+  value.resize(std::min(value.find_first_of("?#"), value.size()));
+  return value;
+}
+
+std::string word_of(const std::string& value, unsigned number) {
+  std::size_t at = 0;
+  for (unsigned word = 1;; ++word) {
+    at = value.find_first_not_of(" \t", at);
+    if (at == std::string::npos) return {};
+    const std::size_t end = std::min(value.find_first_of(" \t", at), value.size());
+    if (word == number) return value.substr(at, end - at);
+    at = end;
+  }
+}
+
+std::string part_after(const std::string& value, const std::string& text) {
+  const std::size_t at = value.find(text);
+  return at == std::string::npos ? std::string() : value.substr(at + text.size());
+}
+
+// A statement's text with ? for each number and text, one blank for many, and no comments: all that
+// differs between two executions of one statement is left out. What is cut off in the middle of a
+// text ends there.
+std::string fingerprint_of(const std::string& value) {
+  std::string made;
+  std::size_t at = 0;
+  const auto skip_past = [&](const char* what, std::size_t from) {
+    const std::size_t end = value.find(what, from);
+    at = end == std::string::npos ? value.size() : end + std::char_traits<char>::length(what);
+  };
+  const auto literal = [&] {
+    // A list of them is as good as one.
+    if (made.ends_with("?, ")) {
+      made.resize(made.size() - 2);
+    } else if (made.ends_with("?,")) {
+      made.resize(made.size() - 1);
+    } else {
+      made += '?';
+    }
+  };
+  while (at < value.size()) {
+    const char c = value[at];
+    if (is_blank(c)) {
+      if (!made.empty() && made.back() != ' ') made += ' ';
+      ++at;
+    } else if (value.compare(at, 2, "--") == 0) {
+      skip_past("\n", at);
+    } else if (value.compare(at, 2, "/*") == 0) {
+      skip_past("*/", at + 2);
+    } else if (c == '\'') {
+      skip_past("'", at + 1);
+      // '' within a text is one quotation mark.
+      while (at < value.size() && value[at] == '\'') skip_past("'", at + 1);
+      literal();
+    } else if (is_digit(c) && (made.empty() || !in_word(made.back()))) {
+      while (at < value.size() && (in_word(value[at]) || value[at] == '.')) ++at;
+      literal();
+    } else {
+      made += c;
+      ++at;
+    }
+  }
+  while (!made.empty() && made.back() == ' ') made.pop_back();
+  return made;
+}
+
+}  // namespace
+
+std::optional<std::string> transform_value(const DescribedLabel& label, std::string value) {
+  using Kind = PresetTransform::Kind;
+  const PresetTransform& transform = label.transform;
+  switch (transform.kind) {
+    case Kind::kNone:
+      break;
+    case Kind::kPath:
+      value = path_of(std::move(value));
+      break;
+    case Kind::kWord:
+      value = word_of(value, transform.word);
+      break;
+    case Kind::kAfter:
+      value = part_after(value, transform.after);
+      break;
+    case Kind::kFingerprint:
+      value = fingerprint_of(value);
+      break;
+    case Kind::kMap: {
+      const auto named =
+          std::ranges::find(transform.map, value, [](const auto& pair) { return pair.first; });
+      if (named != transform.map.end()) value = named->second;
+      break;
+    }
+  }
+  const bool cut = transform.kind == Kind::kWord || transform.kind == Kind::kAfter;
+  if (value.empty() && (label.unless_empty || cut)) return std::nullopt;
+  return value;
+}
+
+}  // namespace labelscope
