@@ -74,7 +74,7 @@ class Check {
     progress_.clear();
     const CheckVerdict verdict = judge(report_, options_.strict, baseline);
     if (!write(*output, render(verdict))) return kExitUnchecked;
-    tell(verdict);
+    log_results(verdict);
     return status_of(verdict);
   }
 
@@ -215,7 +215,7 @@ class Check {
   }
 
   // The text on stdout has all of it already.
-  void tell(const CheckVerdict& verdict) const {
+  void log_results(const CheckVerdict& verdict) const {
     if (options_.format == CheckFormat::kText && options_.output == "-") return;
     for (const CheckProblem& problem : report_.problems) log::error(problem_text(problem));
     for (const CheckGap& gap : report_.gaps) {

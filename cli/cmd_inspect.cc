@@ -39,7 +39,7 @@ void look_at(const FoundFile& found, UniqueFd fd, bool all, InspectReport& repor
   if (found.named || all || verdict != Verdict::kNothing) report.files.push_back(std::move(file));
 }
 
-void tell_problems(const std::vector<FileProblem>& problems) {
+void report_problems(const std::vector<FileProblem>& problems) {
   for (const FileProblem& problem : problems) {
     const std::string text =
         escape_terminal(problem.path) + ": " + escape_terminal(problem.error.context);
@@ -102,8 +102,8 @@ int run_unwind(const InspectOptions& options) {
       problems.push_back({found.path, {ErrorCode::kMalformed, "it is not an ELF file"}, true});
       return;
     }
-    UnwindReport told = report_unwinding(found.path, std::move(fd), tables, names);
-    if (told.problem.empty() || found.named) reports.push_back(std::move(told));
+    UnwindReport report = report_unwinding(found.path, std::move(fd), tables, names);
+    if (report.problem.empty() || found.named) reports.push_back(std::move(report));
   };
   walk.problem = [&](const FoundFile& found, Error error) {
     problems.push_back({found.path, std::move(error), found.named});
@@ -121,7 +121,7 @@ int run_unwind(const InspectOptions& options) {
     log::error(cannot_write("stdout", errno));
     return kExitRuntimeError;
   }
-  tell_problems(problems);
+  report_problems(problems);
   const bool whole = std::all_of(reports.begin(), reports.end(),
                                  [](const UnwindReport& each) { return each.is_whole(); });
   return status_of(problems, whole);
@@ -149,7 +149,7 @@ int run(const InspectOptions& options) {
     log::error(cannot_write("stdout", errno));
     return kExitRuntimeError;
   }
-  tell_problems(report.problems);
+  report_problems(report.problems);
   if (!one_file) log::info(summary(report));
   return status_of(report.problems, report.publishing != 0);
 }

@@ -112,7 +112,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   int error = bpf_object__load(loaded->object_);
   if (error != 0) return load_error(error, log);
   if (Status status = loaded->find_parts(); !status) return std::move(status).error();
-  if (object.unwinds && !tells_saved_registers()) {
+  if (object.unwinds && !has_saved_registers()) {
     if (Status status = loaded->calibrate(); !status) return std::move(status).error();
   }
   if (Status status = loaded->attach(); !status) return std::move(status).error();

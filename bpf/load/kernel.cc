@@ -94,7 +94,7 @@ Result<SamplerObject> retrying_sampler(bool unwinds) {
       has[1] ? &sampler_retry_implicit_bpf__elf_bytes : &sampler_retry_bpf__elf_bytes, true, false};
 }
 
-bool tells_saved_registers() { return kernel_version() >= 5015; }
+bool has_saved_registers() { return kernel_version() >= 5015; }
 
 // From 5.19 on, a check in bpf_probe_read_user() took a lock that the interrupted code may hold; it
 // was removed in 6.3 and in 6.1.27. Debian's name for a kernel does not show which 6.1 it is, but

@@ -59,7 +59,7 @@ Result<SamplerObject> retrying_sampler(bool unwinds);
 
 // Returns whether the kernel gives BPF programs the place where it has saved the registers of user
 // mode (Linux 5.15).
-bool tells_saved_registers();
+bool has_saved_registers();
 // Returns why it may be dangerous to read the memory of programs here, or nothing if no danger is
 // known.
 std::string danger_of_reading_programs();

@@ -7,7 +7,7 @@ namespace labelscope {
 void ThreadClocks::begin(Pid pid) {
   auto times = read_thread_times(pid);
   if (!times) {
-    if (times.error().code != ErrorCode::kVanished) untold_.insert(pid);
+    if (times.error().code != ErrorCode::kVanished) without_times_.insert(pid);
     return;
   }
   for (const ThreadTime& thread : *times) before_[raw(thread.tid)] = thread.ran_ns;
@@ -16,7 +16,8 @@ void ThreadClocks::begin(Pid pid) {
 std::uint64_t ThreadClocks::since_start(Pid pid, Tid tid, std::uint64_t thread_ns) {
   auto before = before_.find(raw(tid));
   if (before == before_.end()) {
-    if (!untold_.contains(pid)) return thread_ns;  // the thread was created since sampling began
+    if (!without_times_.contains(pid))
+      return thread_ns;  // the thread was created since sampling began
     before = before_.emplace(raw(tid), thread_ns).first;
   }
   // The time is less than at the beginning, so this is another thread, which has got the number

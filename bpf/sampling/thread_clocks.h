@@ -49,7 +49,7 @@ class ThreadClocks {
   std::unordered_map<std::int32_t, std::uint64_t> before_;
   std::unordered_map<std::int32_t, Frozen> frozen_;
   // Processes for whose threads the kernel did not give the time. They begin when first seen.
-  std::set<Pid> untold_;
+  std::set<Pid> without_times_;
   std::set<Pid> replaced_;
 };
 

@@ -134,7 +134,7 @@ void UnwindProcesses::refresh(Pid pid) {
   const auto begin = Clock::now();
   const auto exec_count = exec_count_(pid);
   if (!exec_count) return;  // it has ended
-  Process& known = processes_[pid];
+  KnownProcess& known = processes_[pid];
   auto live = LiveProcess::open(pid);
   auto mappings = live ? (*live)->mappings() : std::move(live).error();
   if (!mappings) {
@@ -142,7 +142,7 @@ void UnwindProcesses::refresh(Pid pid) {
     known.refresh_at = begin + kAgain;
     return;
   }
-  Process process;
+  KnownProcess process;
   bool waits = false;
   process.exec_count = *exec_count;
   std::map<std::pair<FileId, std::string>, std::optional<std::uint64_t>> seen;
@@ -166,7 +166,7 @@ void UnwindProcesses::refresh(Pid pid) {
 }
 
 // Replaces the list of the process by a list of what is known now.
-void UnwindProcesses::publish(Pid pid, Process& process) {
+void UnwindProcesses::publish(Pid pid, KnownProcess& process) {
   process.changed = false;
   std::vector<ls_unwind_mapping> mappings;
   auto list = std::make_shared<List>();
@@ -353,14 +353,14 @@ void UnwindProcesses::on_mapping(Pid pid) {
 void UnwindProcesses::on_fork(Pid parent, Pid child) {
   auto from = processes_.find(parent);
   if (from == processes_.end() || !from->second.list) return;
-  Process copy = from->second;
+  KnownProcess copy = from->second;
   if (const auto exec_count = exec_count_(child)) {
     if (*exec_count == copy.exec_count) {
       ls_unwind_process entry = copy.list->process;
       entry.exec_count = copy.exec_count;
       static_cast<void>(tables_->set_process(child, entry));
     }
-    Process& known = processes_[child];  // set() may have come first
+    KnownProcess& known = processes_[child];  // set() may have come first
     retire(std::move(known.list));
     known = std::move(copy);
   }

@@ -84,7 +84,7 @@ class UnwindProcesses final : public StackTables {
     ls_unwind_process process{};
     std::vector<std::uint64_t> files;
   };
-  struct Process {
+  struct KnownProcess {
     std::vector<CodeMapping> mappings;
     std::shared_ptr<List> list;
     std::uint32_t exec_count = 0;
@@ -103,7 +103,7 @@ class UnwindProcesses final : public StackTables {
   std::uint64_t add_file(UniqueFd fd, TableBuilder::Order order);
   void refresh(Pid pid);
   void take_tables();
-  void publish(Pid pid, Process& process);
+  void publish(Pid pid, KnownProcess& process);
   void retire(std::shared_ptr<List> list);
   void drop_retired();
   void drop_files();
@@ -116,7 +116,7 @@ class UnwindProcesses final : public StackTables {
   std::map<FileKey, std::uint64_t> keys_;
   std::map<std::uint64_t, File> files_;  // kLater is one of the keys
   std::optional<std::uint64_t> vdso_;
-  std::map<Pid, Process> processes_;
+  std::map<Pid, KnownProcess> processes_;
   struct Retired {
     Clock::time_point when;
     std::shared_ptr<List> list;

@@ -11,8 +11,8 @@
 #include "cli/format/common/frame_tree.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
+#include "cli/profile/key_use.h"
 #include "cli/profile/merge.h"
-#include "cli/profile/telling_key.h"
 
 namespace labelscope::cli {
 namespace {

@@ -19,7 +19,7 @@
 namespace labelscope::cli {
 
 // A difference must have this many standard errors to count. By chance alone, one of twenty has.
-inline constexpr double kTelling = 2;
+inline constexpr double kSignificant = 2;
 
 struct ComparedRow {
   enum class Kind { kValue, kWithout, kUnreadable };
@@ -33,7 +33,7 @@ struct ComparedRow {
   double difference = 0;  // b.share - a.share
   // the difference in samples, in standard errors; infinite if there is no chance
   double errors = 0;
-  bool is_noise() const { return errors < kTelling && errors > -kTelling; }
+  bool is_noise() const { return errors < kSignificant && errors > -kSignificant; }
 };
 
 struct ComparedTable {

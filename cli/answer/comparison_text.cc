@@ -153,7 +153,8 @@ Status render_comparison(const Comparison& comparison, const std::string (&names
     for (const std::string& line : wrap(text, style.width, 2)) out << line << '\n';
   };
   if (any_noise) {
-    say("~ may be chance: within " + decimal(kTelling, 0) + " standard errors of so few samples");
+    say("~ may be chance: within " + decimal(kSignificant, 0) +
+        " standard errors of so few samples");
   }
   if (!comparison.has_chance) {
     say("how much of a difference is chance is not known: these are " +

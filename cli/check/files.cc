@@ -55,7 +55,7 @@ constexpr int kMostQuestions = 100;
 
 using Inode = std::pair<dev_t, ino_t>;
 
-struct stat facts_of(const UniqueFd& file) {
+struct stat stat_of(const UniqueFd& file) {
   struct stat about {};
   ::fstat(file.get(), &about);
   return about;
@@ -102,13 +102,13 @@ class FileCheckRun {
     bool any = false;
     FileWalk walk;
     walk.use = [&](const FoundFile& found, UniqueFd fd) {
-      const struct stat about = facts_of(fd);
+      const struct stat about = stat_of(fd);
       const Inode inode{about.st_dev, about.st_ino};
-      const auto known = told_.find(inode);
-      const bool again = known != told_.end() && !found.named;
-      const bool told = again ? known->second : look_at(found, std::move(fd));
-      told_[inode] = told;
-      any |= told;
+      const auto known = publishes_.find(inode);
+      const bool again = known != publishes_.end() && !found.named;
+      const bool publishes = again ? known->second : look_at(found, std::move(fd));
+      publishes_[inode] = publishes;
+      any |= publishes;
     };
     walk.problem = [&](const FoundFile& found, Error error) {
       any |= cannot_check(found, std::move(error), false);
@@ -121,7 +121,7 @@ class FileCheckRun {
   bool look_at(const FoundFile& found, UniqueFd fd) {
     const bool elf = is_elf(fd);
     // A file with the name of a publisher may be for another system, but it is never empty.
-    const bool empty = facts_of(fd).st_size == 0;
+    const bool empty = stat_of(fd).st_size == 0;
     if (!elf && !found.named && !(empty && named_as_publisher(found.path))) return false;
     auto seen = inspect_file(std::move(fd), mapped_path(found.path));
     if (!seen) return cannot_check(found, std::move(seen).error(), elf);
@@ -150,7 +150,7 @@ class FileCheckRun {
   }
 
   CheckReport& report_;
-  std::map<Inode, bool> told_;  // by file that was looked at: whether it publishes
+  std::map<Inode, bool> publishes_;  // by file that was looked at: whether it publishes
 };
 
 }  // namespace
@@ -207,7 +207,7 @@ void LoadedFiles::judge_waiting() {
 
 // Only for libraries that publish, because it opens every file.
 void LoadedFiles::judge_load_time(const LiveProcess& process, const ProcessPlan& plan) {
-  std::map<FileId, File*> untold;
+  std::map<FileId, File*> waiting;
   for (auto& [id, file] : files_) {
     if (file.loaded_later) continue;
     for (const Publisher& publisher : plan.publishers) {
@@ -218,14 +218,14 @@ void LoadedFiles::judge_load_time(const LiveProcess& process, const ProcessPlan&
       const RuleId rule = find_source(publisher.recipe.source)->loading_rule(file.path);
       if (rule == RuleId::kNone) continue;
       file.loading_rule = rule;
-      untold.emplace(id, &file);
+      waiting.emplace(id, &file);
     }
   }
-  if (untold.empty() || load_time_questions_ == kMostQuestions) return;
+  if (waiting.empty() || load_time_questions_ == kMostQuestions) return;
   ++load_time_questions_;
   const auto later = files_loaded_later(process);
   if (!later) return;
-  for (auto& [id, file] : untold) file->loaded_later = later->count(id) != 0;
+  for (auto& [id, file] : waiting) file->loaded_later = later->count(id) != 0;
 }
 
 void LoadedFiles::add_live_rules(File& file) {

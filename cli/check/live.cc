@@ -104,7 +104,7 @@ class LiveCheck {
   bool over() const { return cancelled() || elapsed() >= options_.timeout; }
   bool refused() const { return refusal_.has_value(); }
   bool cancelled() const { return options_.cancelled && options_.cancelled(); }
-  void tell_progress() const {
+  void report_progress() const {
     if (options_.progress) options_.progress(findings_.effort());
   }
   nanoseconds elapsed() const { return Clock::now() - begin_; }
@@ -114,7 +114,7 @@ class LiveCheck {
   void wait(nanoseconds pause, Ended ended) const {
     const auto until = Clock::now() + pause;
     while (!over() && !ended()) {
-      tell_progress();
+      report_progress();
       const auto left = until - Clock::now();
       if (left <= nanoseconds::zero()) return;
       std::this_thread::sleep_for(std::min<nanoseconds>(left, kTick));
@@ -240,7 +240,7 @@ std::string sample_program(CheckedProgram& program, ProgramHold& hold,
     for (const Pid pid : processes) {
       if (turns.is_due(pid, check.elapsed())) take_turn(pid);
     }
-    check.tell_progress();
+    check.report_progress();
     const nanoseconds due = turns.next(list_due) - check.elapsed();
     moment = hold.wait(std::clamp<nanoseconds>(due, nanoseconds{0}, kTick));
   }

@@ -44,12 +44,12 @@ Unproven unproven(const StepRecord& record) {
 
 std::string some_of(const std::set<std::string>& names, FileNamer& namer) {
   std::string text;
-  std::size_t told = 0;
+  std::size_t shown = 0;
   for (const std::string& name : names) {
-    if (told == kMaxNames) {
-      return text + " and " + counted(names.size() - told, "other", "others");
+    if (shown == kMaxNames) {
+      return text + " and " + counted(names.size() - shown, "other", "others");
     }
-    text += (told++ == 0 ? "" : ", ") + namer.demangled(name);
+    text += (shown++ == 0 ? "" : ", ") + namer.demangled(name);
   }
   return text;
 }

@@ -74,7 +74,7 @@ void DataFindings::add(Pid pid, const std::string& comm, SetSample&& sample) {
   threads_.insert(sample.tid);
   if (has_labels(sample.check)) ++labelled_;
   if (!sample.check.tested) return;
-  Process& entry = processes_[comm];
+  ProcessGroup& entry = processes_[comm];
   if (entry.first == Pid{}) entry.first = pid;
   entry.sources.insert(sample.source);
   for (Diagnostic& diagnostic : sample.check.diagnostics) {

@@ -50,7 +50,7 @@ class DataFindings {
   void report(CheckReport& report);
 
  private:
-  struct Process {
+  struct ProcessGroup {
     std::map<std::pair<RuleId, std::string>, Diagnostic> diagnostics;  // by rule and thread name
     Pid first{};
     std::string publisher;       // publisher of the first diagnostic
@@ -58,7 +58,7 @@ class DataFindings {
     std::set<unsigned> sources;  // sources whose rules were checked
   };
 
-  std::map<std::string, Process> processes_;  // by process name
+  std::map<std::string, ProcessGroup> processes_;  // by process name
   std::set<Tid> threads_;
   std::uint64_t samples_ = 0;
   std::uint64_t labelled_ = 0;

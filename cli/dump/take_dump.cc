@@ -86,10 +86,10 @@ SnapshotOptions snapshot_options(const DumpOptions& options, ProcessDump& dump,
   if (options.explain) {
     snapshot.while_held = [&](const ThreadSnapshot& thread, const MemorySource& memory) {
       if (!thread.thread_pointer) return;
-      Explanation& told = dump.of_threads[thread.tid];
-      told = explain_thread(plan, thread.state_read(), memory);
+      Explanation& explanation = dump.of_threads[thread.tid];
+      explanation = explain_thread(plan, thread.state_read(), memory);
       // A pointer into memory that a core file lacks is no fault of the writer's.
-      if (!thread.problem.empty()) told.findings.clear();
+      if (!thread.problem.empty()) explanation.findings.clear();
     };
   }
   return snapshot;

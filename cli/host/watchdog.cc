@@ -70,34 +70,34 @@ void Watchdog::watch() {
   }
 }
 
-std::optional<Watchdog::Finding> Watchdog::look(Times& times, nanoseconds passed) const {
+std::optional<Watchdog::Alarm> Watchdog::look(Times& times, nanoseconds passed) const {
   const std::string cause =
       "memory of the target that is read is supplied by nobody (userfaultfd, or a file system that "
       "hangs)";
   const bool helped = reason_ != Reason::kNone;
   times.all += passed;
   if (orders_.cancelled && !helped) {
-    if (orders_.cancelled()) return Finding{Reason::kCancelled, {}};
-    if (orders_.time && times.all >= *orders_.time) return Finding{Reason::kTimeout, {}};
+    if (orders_.cancelled()) return Alarm{Reason::kCancelled, {}};
+    if (orders_.time && times.all >= *orders_.time) return Alarm{Reason::kTimeout, {}};
   }
   const std::uint64_t stop = orders_.current_stop ? orders_.current_stop() : 0;
   times.held = stop != 0 && stop == times.stop ? times.held + passed : nanoseconds{0};
   times.stop = stop;
   if (times.held > kLongestHold + orders_.max_stop) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(times.held).count();
-    return Finding{Reason::kHeld, "a thread of the target was held for " + std::to_string(seconds) +
-                                      " s: " + cause};
+    return Alarm{Reason::kHeld,
+                 "a thread of the target was held for " + std::to_string(seconds) + " s: " + cause};
   }
   times.deaf = signal_waits() ? times.deaf + passed : nanoseconds{0};
   if (times.deaf > kLongestDeafness) {
-    return Finding{Reason::kDeaf, "stopping takes too long, most likely because " + cause};
+    return Alarm{Reason::kDeaf, "stopping takes too long, most likely because " + cause};
   }
   if (helped && times.all > kLongestDeafness) {
-    return Finding{Reason::kLate, "the program was killed and does not end, or " + cause};
+    return Alarm{Reason::kLate, "the program was killed and does not end, or " + cause};
   }
   if (!helped && orders_.time && times.all > *orders_.time + kLongestDeafness) {
-    return Finding{Reason::kLate,
-                   "it does not end when its time is over, most likely because " + cause};
+    return Alarm{Reason::kLate,
+                 "it does not end when its time is over, most likely because " + cause};
   }
   return std::nullopt;
 }

@@ -71,12 +71,12 @@ class Watchdog {
     std::chrono::nanoseconds deaf{0};
     std::chrono::nanoseconds all{0};
   };
-  struct Finding {
+  struct Alarm {
     Reason reason;
     std::string why;
   };
   void watch();
-  std::optional<Finding> look(Times& times, std::chrono::nanoseconds passed) const;
+  std::optional<Alarm> look(Times& times, std::chrono::nanoseconds passed) const;
 
   Orders orders_;
   std::atomic<Reason> reason_{Reason::kNone};

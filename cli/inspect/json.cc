@@ -34,8 +34,8 @@ Json file_json(const FileReport& file) {
     symbols[names.variable_symbol] = symbols_json(seen.variable);
   }
   Json facts = Json::object();
-  for (const SourceFact& fact : source.facts(seen)) {
-    facts[std::string(fact.name)] = bytes_json(fact.text);
+  for (const SourceDetail& detail : source.details(seen)) {
+    facts[std::string(detail.name)] = bytes_json(detail.text);
   }
   const bool foreign = !seen.foreign_platform.empty();
   return {

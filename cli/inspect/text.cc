@@ -154,10 +154,10 @@ std::string render_details(const FileReport& file) {
   }
   const LabelSource& source = *find_source(seen.source);
   const LabelSource::About& names = source.about;
-  for (const SourceFact& fact : source.facts(seen)) {
-    std::string name(fact.name);
+  for (const SourceDetail& detail : source.details(seen)) {
+    std::string name(detail.name);
     name.resize(std::max<std::size_t>(name.size(), 8), ' ');
-    text += "  " + name + " " + escape_terminal(fact.text) + "\n";
+    text += "  " + name + " " + escape_terminal(detail.text) + "\n";
   }
   if (names.version_symbol != nullptr) text += symbol_lines(names.version_symbol, seen.version);
   if (names.variable_symbol != nullptr) text += symbol_lines(names.variable_symbol, seen.variable);

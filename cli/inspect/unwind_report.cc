@@ -77,9 +77,10 @@ class Gaps {
   Gaps(const UnwindTable& table, std::vector<Range> code, std::vector<FunctionSymbol> functions,
        UnwindReport& report)
       : code_(std::move(code)), functions_(std::move(functions)), report_(report) {
-    UnwindTableFacts& facts = report_.facts;
-    facts.code_bytes = facts.gap_bytes = facts.frame_pointer_bytes = facts.unsupported_bytes = 0;
-    for (const Range& range : code_) facts.code_bytes += range.end - range.start;
+    CodeCounts& counts = report_.counts;
+    counts.code_bytes = counts.gap_bytes = counts.frame_pointer_bytes = counts.unsupported_bytes =
+        0;
+    for (const Range& range : code_) counts.code_bytes += range.end - range.start;
     for (std::size_t page = 0; page < table.pages.size(); ++page) add_page(table, page);
     flush();
   }
@@ -119,9 +120,9 @@ class Gaps {
   }
 
   void count(ls_cfa_kind kind, std::uint64_t bytes) {
-    UnwindTableFacts& facts = report_.facts;
-    (kind == LS_CFA_UNSUPPORTED ? facts.unsupported_bytes : facts.gap_bytes) += bytes;
-    if (kind == LS_CFA_GAP_FP) facts.frame_pointer_bytes += bytes;
+    CodeCounts& counts = report_.counts;
+    (kind == LS_CFA_UNSUPPORTED ? counts.unsupported_bytes : counts.gap_bytes) += bytes;
+    if (kind == LS_CFA_GAP_FP) counts.frame_pointer_bytes += bytes;
     if (kind == LS_CFA_SP) report_.followed_bytes += bytes;
   }
 
@@ -188,7 +189,7 @@ UnwindReport report_unwinding(std::string path, UniqueFd file, TableWorker& tabl
     return report;
   }
   report.machine = table->machine;
-  report.facts = table->facts;
+  report.counts = table->counts;
   report.rows = table->rows.size();
   report.rules = table->rules.size();
   report.bytes = table->rows.size() * sizeof(std::uint32_t) +

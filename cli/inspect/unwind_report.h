@@ -30,7 +30,7 @@ struct UnwindReport {
   std::string path;
   std::string problem;  // why there is no table; then nothing else is set
   Machine machine{};
-  UnwindTableFacts facts;
+  CodeCounts counts;
   std::size_t rows = 0;
   std::size_t rules = 0;
   std::size_t bytes = 0;      // size in the kernel's memory

@@ -38,9 +38,10 @@ const char* kind_text(ls_cfa_kind kind) {
 
 std::string bytes_text(std::uint64_t bytes) { return counted(bytes, "byte", "bytes"); }
 
-std::string described(const UnwindTableFacts& facts) {
-  const std::uint64_t gone = std::min(facts.gap_bytes + facts.unsupported_bytes, facts.code_bytes);
-  return percent(facts.code_bytes - gone, facts.code_bytes);
+std::string described(const CodeCounts& counts) {
+  const std::uint64_t gone =
+      std::min(counts.gap_bytes + counts.unsupported_bytes, counts.code_bytes);
+  return percent(counts.code_bytes - gone, counts.code_bytes);
 }
 
 }  // namespace
@@ -50,34 +51,34 @@ std::string render_unwinding(const UnwindReport& report) {
   if (!report.problem.empty()) {
     return text + "no stack leads through it: " + escape_terminal(report.problem) + "\n";
   }
-  const UnwindTableFacts& facts = report.facts;
+  const CodeCounts& counts = report.counts;
   text += report.is_whole() ? "every stack leads through its code"
                             : "stacks end in " + bytes_text(report.broken_bytes) + " of its code";
-  text += "\n  code         " + bytes_text(facts.code_bytes) + " for " +
-          std::string(machine_name(report.machine)) + ", " + described(facts) + " described, in " +
-          counted(facts.functions, "function", "functions") + "\n  table        " +
+  text += "\n  code         " + bytes_text(counts.code_bytes) + " for " +
+          std::string(machine_name(report.machine)) + ", " + described(counts) + " described, in " +
+          counted(counts.functions, "function", "functions") + "\n  table        " +
           counted(report.rows, "row", "rows") + ", " + counted(report.rules, "rule", "rules") +
-          ", " + bytes_text(report.bytes) + "\n  gaps         " + bytes_text(facts.gap_bytes) +
+          ", " + bytes_text(report.bytes) + "\n  gaps         " + bytes_text(counts.gap_bytes) +
           "; " + bytes_text(report.followed_bytes) +
           " of them in code that is followed by its instructions, " +
-          bytes_text(facts.frame_pointer_bytes) +
+          bytes_text(counts.frame_pointer_bytes) +
           " in code that keeps frame pointers\n  unsupported  " +
-          bytes_text(facts.unsupported_bytes) + "\n";
-  if (facts.go_functions != 0) {
-    text += "  Go           " + counted(facts.go_functions, "function", "functions") +
+          bytes_text(counts.unsupported_bytes) + "\n";
+  if (counts.go_functions != 0) {
+    text += "  Go           " + counted(counts.go_functions, "function", "functions") +
             " by the table that Go's runtime has of them\n";
   }
-  if (facts.go_refused) {
+  if (counts.go_refused) {
     text +=
         "  Go           the runtime's table of functions cannot be used (too old or too large)\n";
   }
-  if (facts.damaged_functions != 0) {
+  if (counts.damaged_functions != 0) {
     text += "  damaged      the description of " +
-            counted(facts.damaged_functions, "function", "functions") + " cannot be read\n";
+            counted(counts.damaged_functions, "function", "functions") + " cannot be read\n";
   }
-  if (facts.hidden_functions != 0) {
+  if (counts.hidden_functions != 0) {
     text += "  hidden       .eh_frame_hdr does not lead to " +
-            counted(facts.hidden_functions, "function", "functions") + "\n";
+            counted(counts.hidden_functions, "function", "functions") + "\n";
   }
   const std::size_t shown = std::min(report.gaps.size(), kMostLines);
   for (std::size_t i = 0; i < shown; ++i) {
@@ -101,7 +102,7 @@ std::string render_unwinding_table(std::span<const UnwindReport> reports) {
       rows.push_back({"-", "-", "-", "-", "-", path + ": " + escape_terminal(report.problem)});
       continue;
     }
-    rows.push_back({described(report.facts), bytes_text(report.broken_bytes),
+    rows.push_back({described(report.counts), bytes_text(report.broken_bytes),
                     with_thousands(report.rows), with_thousands(report.rules),
                     with_thousands(report.bytes), path});
   }
@@ -124,23 +125,23 @@ std::string render_unwinding_json(std::span<const UnwindReport> reports) {
     if (!report.problem.empty()) {
       return Json{{"path", bytes_json(report.path)}, {"problem", bytes_json(report.problem)}};
     }
-    const UnwindTableFacts& facts = report.facts;
+    const CodeCounts& counts = report.counts;
     return Json{{"path", bytes_json(report.path)},
                 {"problem", nullptr},
                 {"machine", machine_name(report.machine)},
                 {"rows", report.rows},
                 {"rules", report.rules},
                 {"table_bytes", report.bytes},
-                {"code_bytes", facts.code_bytes},
-                {"functions", facts.functions},
-                {"damaged_functions", facts.damaged_functions},
-                {"hidden_functions", facts.hidden_functions},
-                {"go_functions", facts.go_functions},
-                {"go_refused", facts.go_refused},
-                {"gap_bytes", facts.gap_bytes},
+                {"code_bytes", counts.code_bytes},
+                {"functions", counts.functions},
+                {"damaged_functions", counts.damaged_functions},
+                {"hidden_functions", counts.hidden_functions},
+                {"go_functions", counts.go_functions},
+                {"go_refused", counts.go_refused},
+                {"gap_bytes", counts.gap_bytes},
                 {"followed_bytes", report.followed_bytes},
-                {"frame_pointer_bytes", facts.frame_pointer_bytes},
-                {"unsupported_bytes", facts.unsupported_bytes},
+                {"frame_pointer_bytes", counts.frame_pointer_bytes},
+                {"unsupported_bytes", counts.unsupported_bytes},
                 {"broken_bytes", report.broken_bytes},
                 {"gap_count", report.gap_count},
                 {"gaps", array_json(report.gaps, [](const CodeGap& gap) {

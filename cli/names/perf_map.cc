@@ -137,7 +137,7 @@ void PerfMap::lay_out() {
   }
 }
 
-PerfMap::Found PerfMap::look_up(Address address) const {
+PerfMap::Match PerfMap::look_up(Address address) const {
   const auto after =
       std::upper_bound(parts_.begin(), parts_.end(), address,
                        [](Address wanted, const Part& part) { return wanted < part.start; });
@@ -166,7 +166,7 @@ class PerfMapTask {
     NamesWriter writer([&](std::string body) { conversation.reply(std::move(body)); });
     std::size_t reused = 0;
     for (const Address address : request->addresses) {
-      const PerfMap::Found found = known->second.look_up(address);
+      const PerfMap::Match found = known->second.look_up(address);
       const std::string name(found.name);
       reused += found.reused ? 1 : 0;
       writer.add(name.empty() ? std::vector<SourceLine>()

@@ -42,11 +42,11 @@ class PerfMap {
   static PerfMap parse(std::string text, const Limits& limits, bool left_out = false,
                        std::uint64_t first = UINT64_MAX);
 
-  struct Found {
+  struct Match {
     std::string_view name;  // empty: no line is about this address
     bool reused = false;    // later it was another function's
   };
-  Found look_up(Address address) const;
+  Match look_up(Address address) const;
   std::string_view find(Address address) const { return look_up(address).name; }
   std::size_t lines() const { return functions_.size(); }
   // What was not read, in words; empty if nothing.

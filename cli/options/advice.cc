@@ -131,9 +131,9 @@ std::string extras_text(const CommandTexts& texts, const CLI::App& app) {
   const std::vector<std::string> words = app.remaining();
   std::string typed;
   for (const std::string& word : words) typed += " " + escape_terminal(word);
-  const std::string told = "not expected:" + typed;
+  const std::string problem = "not expected:" + typed;
   if (std::string advice = options_advice(texts, app, words); !advice.empty()) {
-    return told + "; " + advice;
+    return problem + "; " + advice;
   }
   const CLI::Option* pid = app.get_option_no_throw("--pid");
   const bool has_pid = pid != nullptr && pid->count() > 0;
@@ -142,16 +142,16 @@ std::string extras_text(const CommandTexts& texts, const CLI::App& app) {
     const auto join = [&](const std::string& word) { ids += (ids.empty() ? "" : ",") + word; };
     if (has_pid) std::ranges::for_each(pid->results(), join);
     std::ranges::for_each(words, join);
-    return told + "; " +
+    return problem + "; " +
            (has_pid ? "several process IDs have commas in between" : "a process ID goes after -p") +
            ": labelscope " + texts.name + " -p " + escape_terminal(ids);
   }
-  if (!texts.takes_command) return told;
+  if (!texts.takes_command) return problem;
   // For example: perf record -p 4242 sleep 10
   if (has_pid && words.size() == 2 && words[0] == "sleep") {
-    return told + "; -d " + escape_terminal(words[1]) + " says how long";
+    return problem + "; -d " + escape_terminal(words[1]) + " says how long";
   }
-  return told + "; a program to start goes after --, a process ID after -p";
+  return problem + "; a program to start goes after --, a process ID after -p";
 }
 
 std::string swallowed_option_text(const CLI::App& app) {

@@ -47,15 +47,15 @@ Variables parse_variables(const std::string& option, const std::vector<std::stri
   return variables;
 }
 
-using Facts = std::vector<ProcessLabelOptions::Fact>;
-Facts parse_facts(const std::string& option, const std::vector<std::string>& typed) {
-  Facts facts;
+using Properties = std::vector<ProcessLabelOptions::Property>;
+Properties parse_properties(const std::string& option, const std::vector<std::string>& typed) {
+  Properties properties;
   for (const std::string& word : parse_keys(option, typed)) {
-    auto [name, key] = split_key(option, word, "a fact");
+    auto [name, key] = split_key(option, word, "a property");
     refuse_own_key(option, word, key);
-    facts.push_back({find_named(kProcessFacts, option, name).value, std::move(key)});
+    properties.push_back({find_named(kProcessProperties, option, name).value, std::move(key)});
   }
-  return facts;
+  return properties;
 }
 
 std::vector<VariableSpec> parse_variables_of_threads(const std::string& option,
@@ -94,9 +94,9 @@ void LabelOptions::declare(OptionList& list) {
              of_process.variables, parse_variables);
   list.flag("--env-labels", "The labels that its LABELSCOPE_LABELS=KEY=VALUE,... names",
             of_process.list);
-  list.words("--process-label", "FACT[=KEY]",
-             names_in(kProcessFacts, " or ") + " of the process (repeatable, or with commas)",
-             of_process.facts, parse_facts);
+  list.words("--process-label", "PROPERTY[=KEY]",
+             names_in(kProcessProperties, " or ") + " of the process (repeatable, or with commas)",
+             of_process.properties, parse_properties);
 }
 
 std::string LabelOptions::missing_text(const MissingVariable& missing) const {

@@ -1,5 +1,5 @@
 // Labels that no program publishes, for record and dump: variables that the user names (--tls), and
-// facts about the process (--env-label, --env-labels, --process-label).
+// properties of the process (--env-label, --env-labels, --process-label).
 #pragma once
 
 #include <string>

@@ -62,8 +62,8 @@ bool is_unit(std::string_view component) {
   return false;
 }
 
-void look_into(std::string_view path, CgroupFacts& facts) {
-  CgroupFacts found;
+void look_into(std::string_view path, CgroupNames& names) {
+  CgroupNames found;
   for (std::size_t start = 0; start < path.size();) {
     const std::size_t end = std::min(path.find('/', start), path.size());
     const std::string_view component = path.substr(start, end - start);
@@ -73,15 +73,15 @@ void look_into(std::string_view path, CgroupFacts& facts) {
     start = end + 1;
   }
   std::ranges::replace(found.pod, '_', '-');
-  if (facts.container.empty()) facts.container = std::move(found.container);
-  if (facts.pod.empty()) facts.pod = std::move(found.pod);
-  if (facts.unit.empty()) facts.unit = std::move(found.unit);
-  if (facts.path.empty()) facts.path = path;
+  if (names.container.empty()) names.container = std::move(found.container);
+  if (names.pod.empty()) names.pod = std::move(found.pod);
+  if (names.unit.empty()) names.unit = std::move(found.unit);
+  if (names.path.empty()) names.path = path;
 }
 
 }  // namespace
 
-CgroupFacts parse_cgroup(std::string_view text) {
+CgroupNames parse_cgroup(std::string_view text) {
   std::array<std::vector<std::string_view>, 3> by_rank;
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
@@ -97,11 +97,11 @@ CgroupFacts parse_cgroup(std::string_view text) {
     const std::size_t rank = controllers.empty() ? 0 : controllers == "name=systemd" ? 1 : 2;
     by_rank[rank].push_back(path);
   }
-  CgroupFacts facts;
+  CgroupNames names;
   for (const auto& paths : by_rank) {
-    for (const std::string_view path : paths) look_into(path, facts);
+    for (const std::string_view path : paths) look_into(path, names);
   }
-  return facts;
+  return names;
 }
 
 }  // namespace labelscope::cli

@@ -23,7 +23,7 @@
 namespace labelscope::cli {
 
 // All are bytes; empty: there is none.
-struct CgroupFacts {
+struct CgroupNames {
   std::string container;  // ID of the container
   std::string pod;        // UID of the pod, with "-"
   std::string unit;       // "nginx.service", escaped as systemd does
@@ -32,6 +32,6 @@ struct CgroupFacts {
 
 // `text` is all of /proc/PID/cgroup. The path of version 2 counts first, then systemd's own
 // hierarchy of version 1, then the others.
-CgroupFacts parse_cgroup(std::string_view text);
+CgroupNames parse_cgroup(std::string_view text);
 
 }  // namespace labelscope::cli

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kVariableOption = "--env-label";
 constexpr const char* kListOption = "--env-labels";
-constexpr const char* kFactOption = "--process-label";
+constexpr const char* kPropertyOption = "--process-label";
 constexpr const char* kListVariable = "LABELSCOPE_LABELS";
 // The kernel lets no program start with more than 6 MiB of arguments and environment. But a program
 // may later report another place and a greater length for its environment (prctl(2)).
@@ -96,18 +96,18 @@ std::string effective_uid(std::string_view status) {
   return std::string(numbers.substr(0, numbers.find('\t')));
 }
 
-bool is_cgroup_fact(ProcessFact fact) { return fact <= ProcessFact::kCgroup; }
+bool is_cgroup_property(ProcessProperty property) { return property <= ProcessProperty::kCgroup; }
 
-std::string value_in(const CgroupFacts& facts, ProcessFact fact) {
-  switch (fact) {
-    case ProcessFact::kContainer:
-      return facts.container;
-    case ProcessFact::kPod:
-      return facts.pod;
-    case ProcessFact::kUnit:
-      return facts.unit;
+std::string value_in(const CgroupNames& names, ProcessProperty property) {
+  switch (property) {
+    case ProcessProperty::kContainer:
+      return names.container;
+    case ProcessProperty::kPod:
+      return names.pod;
+    case ProcessProperty::kUnit:
+      return names.unit;
     default:
-      return facts.path;
+      return names.path;
   }
 }
 
@@ -119,18 +119,18 @@ std::string cannot_be_read(const char* what, const Error& error) {
   return std::string(what) + " cannot be read (" + std::string(why) + ")";
 }
 
-// Names a fact that is missing, for the sentence about it.
-std::string missing_text(ProcessFact fact) {
-  switch (fact) {
-    case ProcessFact::kContainer:
+// Names a property that is missing, for the sentence about it.
+std::string missing_text(ProcessProperty property) {
+  switch (property) {
+    case ProcessProperty::kContainer:
       return "no container ID is in the cgroup path";
-    case ProcessFact::kPod:
+    case ProcessProperty::kPod:
       return "no pod UID is in the cgroup path";
-    case ProcessFact::kUnit:
+    case ProcessProperty::kUnit:
       return "no systemd unit is in the cgroup path";
-    case ProcessFact::kCgroup:
+    case ProcessProperty::kCgroup:
       return "no path but the root is told as the cgroup";
-    case ProcessFact::kCommand:
+    case ProcessProperty::kCommand:
       return "there is no command line";
     default:
       return "the user cannot be told";
@@ -256,34 +256,34 @@ void ProcessLabelReader::add_environment(const Ancestry& ancestry, ProcessLabels
   }
 }
 
-void ProcessLabelReader::add_facts(const Ancestry& ancestry, ProcessLabels& labels) {
+void ProcessLabelReader::add_properties(const Ancestry& ancestry, ProcessLabels& labels) {
   const LiveProcess& process = *ancestry.back();
   std::optional<Result<std::string>> cgroup;
-  for (const auto& [fact, key] : options_.facts) {
+  for (const auto& [property, key] : options_.properties) {
     std::string value;
-    if (is_cgroup_fact(fact)) {
+    if (is_cgroup_property(property)) {
       if (!cgroup) cgroup = read_proc_file(process.proc_path("cgroup"), kMostCgroup);
       if (!*cgroup) {
-        miss(kFactOption, cannot_be_read("the cgroup", cgroup->error()), process);
+        miss(kPropertyOption, cannot_be_read("the cgroup", cgroup->error()), process);
         continue;
       }
-      value = value_in(parse_cgroup(**cgroup), fact);
-    } else if (fact == ProcessFact::kCommand) {
+      value = value_in(parse_cgroup(**cgroup), property);
+    } else if (property == ProcessProperty::kCommand) {
       value = ancestry.front()->command_line();
     } else {
       const auto status = read_proc_file(process.proc_path("status"), kMostStatus);
       if (!status) {
-        miss(kFactOption, cannot_be_read("the user", status.error()), process);
+        miss(kPropertyOption, cannot_be_read("the user", status.error()), process);
         continue;
       }
       value = effective_uid(*status);
-      if (fact == ProcessFact::kUser && !value.empty()) value = user_name(value);
+      if (property == ProcessProperty::kUser && !value.empty()) value = user_name(value);
     }
     if (value.empty()) {
-      miss(kFactOption, missing_text(fact), process);
+      miss(kPropertyOption, missing_text(property), process);
     } else {
       add(labels, key, std::move(value),
-          is_cgroup_fact(fact) ? ProcessSource::kCgroup : ProcessSource::kProcess);
+          is_cgroup_property(property) ? ProcessSource::kCgroup : ProcessSource::kProcess);
     }
   }
 }
@@ -316,7 +316,7 @@ ProcessLabels ProcessLabelReader::read(const LiveProcess& process) {
   ancestry.push_back(&process);
   ProcessLabels list;
   add_environment(ancestry, labels, list);
-  add_facts(ancestry, labels);
+  add_properties(ancestry, labels);
   for (ProcessLabel& label : list) add(labels, label.key, std::move(label.value), label.source);
   return labels;
 }
@@ -329,9 +329,10 @@ ProcessLabels ProcessLabelReader::read_again(const LiveProcess& process) {
 }
 
 bool ProcessLabelReader::may_change_after_fork() const {
-  return std::ranges::any_of(options_.facts, [](const ProcessLabelOptions::Fact& fact) {
-    return fact.fact != ProcessFact::kCommand;
-  });
+  return std::ranges::any_of(options_.properties,
+                             [](const ProcessLabelOptions::Property& property) {
+                               return property.property != ProcessProperty::kCommand;
+                             });
 }
 
 std::vector<std::string> ProcessLabelReader::problems() const {

@@ -1,9 +1,9 @@
 // Labels of a whole process, for programs that cannot be changed: from its environment, from its
-// cgroup, and from facts that the kernel knows. They are read only if the user asks for them.
+// cgroup, and from what the kernel knows. They are read only if the user asks for them.
 //
 //   --env-label VAR           a variable of its environment     [environment]
 //   --env-labels              LABELSCOPE_LABELS=key=value,...   [environment]
-//   --process-label FACT      container, pod, unit, cgroup      [cgroup]
+//   --process-label PROPERTY  container, pod, unit, cgroup      [cgroup]
 //                             user, uid, command                [process]
 //
 // They are read once for each program that a process executes. The environment is the one that the
@@ -37,16 +37,16 @@
 
 namespace labelscope::cli {
 
-enum class ProcessFact { kContainer, kPod, kUnit, kCgroup, kUser, kUid, kCommand };
-struct ProcessFactName {
+enum class ProcessProperty { kContainer, kPod, kUnit, kCgroup, kUser, kUid, kCommand };
+struct ProcessPropertyName {
   std::string_view name;
-  ProcessFact value;
+  ProcessProperty value;
 };
-inline constexpr ProcessFactName kProcessFacts[] = {
-    {"container", ProcessFact::kContainer}, {"pod", ProcessFact::kPod},
-    {"unit", ProcessFact::kUnit},           {"cgroup", ProcessFact::kCgroup},
-    {"user", ProcessFact::kUser},           {"uid", ProcessFact::kUid},
-    {"command", ProcessFact::kCommand}};
+inline constexpr ProcessPropertyName kProcessProperties[] = {
+    {"container", ProcessProperty::kContainer}, {"pod", ProcessProperty::kPod},
+    {"unit", ProcessProperty::kUnit},           {"cgroup", ProcessProperty::kCgroup},
+    {"user", ProcessProperty::kUser},           {"uid", ProcessProperty::kUid},
+    {"command", ProcessProperty::kCommand}};
 
 // The labels that the user asks for.
 struct ProcessLabelOptions {
@@ -54,15 +54,15 @@ struct ProcessLabelOptions {
     std::string name;
     std::string key;
   };
-  struct Fact {
-    ProcessFact fact{};
+  struct Property {
+    ProcessProperty property{};
     std::string key;
   };
   std::vector<Variable> variables{};
-  std::vector<Fact> facts{};
+  std::vector<Property> properties{};
   bool list = false;  // read LABELSCOPE_LABELS
 
-  bool any() const { return list || !variables.empty() || !facts.empty(); }
+  bool any() const { return list || !variables.empty() || !properties.empty(); }
 };
 
 // The source of a label; formats show it as if it were a publisher's path.
@@ -121,7 +121,7 @@ class ProcessLabelReader {
   // between follow.
   using Ancestry = std::vector<const LiveProcess*>;
   void add_environment(const Ancestry& ancestry, ProcessLabels& labels, ProcessLabels& list);
-  void add_facts(const Ancestry& ancestry, ProcessLabels& labels);
+  void add_properties(const Ancestry& ancestry, ProcessLabels& labels);
   std::string user_name(const std::string& uid);
 
   ProcessLabelOptions options_;

@@ -150,7 +150,7 @@ std::vector<ProfileModule> ModuleTable::take(std::vector<ModuleFile>& files) {
         "the file was written anew since this code was mapped, and has no build ID";
   }
   for (const auto& [index, maker] : generated_) {
-    PerfMaps::Found map = perf_maps_.find(maker);
+    PerfMaps::MapFile map = perf_maps_.find(maker);
     files_[index] = std::move(map.file);
     modules_[index].symbol_problem = std::move(map.problem);
     modules_[index].first_map_bytes = map.first_bytes;

@@ -124,7 +124,7 @@ void PerfMaps::open(Pid pid, Maker& maker) {
   }
 }
 
-PerfMaps::Found PerfMaps::find(Pid pid) {
+PerfMaps::MapFile PerfMaps::find(Pid pid) {
   const auto known = makers_.find(pid);
   if (known == makers_.end()) {
     return {nullptr, "more than " + std::to_string(kMost) + " processes make code of their own",

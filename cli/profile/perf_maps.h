@@ -29,14 +29,14 @@ class PerfMaps {
   // The process has a sample in code of its own making. Call it while the process lives.
   void note(Pid pid);
 
-  struct Found {
+  struct MapFile {
     ModuleFile file;      // null: there is none
     std::string problem;  // why there is none
     // So long it was with the first sample; the maximum where that is not known.
     std::uint64_t first_bytes = UINT64_MAX;
   };
   // Call it at the end of the recording.
-  Found find(Pid pid);
+  MapFile find(Pid pid);
 
  private:
   struct Maker {

@@ -71,7 +71,7 @@ void TimeAccounts::add_sample(Pid pid, Tid tid, std::uint64_t thread_ns, Index r
   thread.samples.push_back(row);
   const std::uint64_t time_ns = thread.last_ns - thread.begun_ns;
   if (time_ns < stretch_ns_ && thread.samples.size() < kMostSamples) return;
-  processes_[raw(pid)].told_ns += time_ns;
+  processes_[raw(pid)].known_ns += time_ns;
   share(time_ns, thread.samples);
   thread.samples.clear();
   thread.begun_ns = thread.last_ns;
@@ -80,8 +80,8 @@ void TimeAccounts::add_sample(Pid pid, Tid tid, std::uint64_t thread_ns, Index r
 
 void TimeAccounts::close(OpenThread& thread, std::uint64_t thread_ns) {
   const std::uint64_t rest_ns = std::max(thread_ns, thread.last_ns) - thread.begun_ns;
-  Process& process = processes_[raw(thread.pid)];
-  process.told_ns += rest_ns;
+  ProcessAccount& process = processes_[raw(thread.pid)];
+  process.known_ns += rest_ns;
   if (thread.has_account) {
     if (thread.samples.empty()) thread.samples.push_back(thread.last_row);
     share(rest_ns, thread.samples);
@@ -105,11 +105,11 @@ void TimeAccounts::end_thread(Pid pid, Tid tid, std::uint64_t thread_ns) {
 }
 
 void TimeAccounts::end_process(Pid pid, std::uint64_t process_ns) {
-  Process& process = processes_[raw(pid)];
-  if (process_ns <= process.told_ns) return;
-  process.pool.time_ns += process_ns - process.told_ns;
-  untold_ns_ += process_ns - process.told_ns;
-  process.told_ns = process_ns;
+  ProcessAccount& process = processes_[raw(pid)];
+  if (process_ns <= process.known_ns) return;
+  process.pool.time_ns += process_ns - process.known_ns;
+  beyond_threads_ns_ += process_ns - process.known_ns;
+  process.known_ns = process_ns;
 }
 
 bool TimeAccounts::settle(const Pool& pool) {
@@ -126,16 +126,16 @@ bool TimeAccounts::settle(const Pool& pool) {
 TimeLedger TimeAccounts::settle(std::uint64_t lost_ns, std::uint64_t whole_ns) {
   for (auto& [tid, thread] : std::exchange(threads_, {})) close(thread, thread.last_ns);
   Pool all;
-  std::uint64_t told_ns = 0;
+  std::uint64_t known_ns = 0;
   for (const auto& [pid, process] : processes_) {
-    told_ns += process.told_ns;
+    known_ns += process.known_ns;
     if (!settle(process.pool)) all.take(process.pool);
   }
   // The lost time of a process whose whole time is known is in its pool already.
-  lost_ns -= std::min(lost_ns, untold_ns_);
-  if (whole_ns != 0) lost_ns = std::min(lost_ns, whole_ns - std::min(whole_ns, told_ns));
-  told_ns += lost_ns;
-  all.time_ns += whole_ns - std::min(whole_ns, told_ns);
+  lost_ns -= std::min(lost_ns, beyond_threads_ns_);
+  if (whole_ns != 0) lost_ns = std::min(lost_ns, whole_ns - std::min(whole_ns, known_ns));
+  known_ns += lost_ns;
+  all.time_ns += whole_ns - std::min(whole_ns, known_ns);
   processes_.clear();
   if (all.samples.empty()) {
     ledger_.unsampled_ns += all.time_ns;

@@ -58,8 +58,8 @@ class TimeAccounts {
     std::unordered_map<Index, std::uint64_t> samples;  // number of samples by row
     void take(const Pool& other);
   };
-  struct Process {
-    std::uint64_t told_ns = 0;  // the time of all its threads so far
+  struct ProcessAccount {
+    std::uint64_t known_ns = 0;  // the time of all its threads so far
     Pool pool;
   };
 
@@ -73,8 +73,8 @@ class TimeAccounts {
   std::uint64_t period_ns_;
   std::uint64_t stretch_ns_;
   std::unordered_map<std::int32_t, OpenThread> threads_;  // by thread ID
-  std::unordered_map<std::int32_t, Process> processes_;
-  std::uint64_t untold_ns_ = 0;  // time of processes beyond the sum of their threads
+  std::unordered_map<std::int32_t, ProcessAccount> processes_;
+  std::uint64_t beyond_threads_ns_ = 0;  // time of processes beyond the sum of their threads
   TimeLedger ledger_;
 };
 

@@ -26,12 +26,12 @@ struct File {
 // nothing else shows it.
 void add_left_out(const std::vector<std::pair<std::string, File>>& files, std::uint64_t frames,
                   std::vector<std::string>& lines) {
-  std::size_t told = 0;
+  std::size_t shown = 0;
   for (const auto& [path, file] : files) {
     // Where names are missing as well, the reason for these has both.
     if (file.nameless != 0 || file.left_out.empty()) continue;
     if (share_of_1000(file.frames, frames) < kWorthOf1000) continue;
-    if (++told > kMostFiles) break;
+    if (++shown > kMostFiles) break;
     lines.push_back("Something is left out of " + escape_terminal(path) + " (" +
                     percent(file.frames, frames) +
                     " of the frames): " + escape_terminal(file.left_out));

@@ -52,7 +52,7 @@ bool starts_thread(const Location& location) {
 
 // Whether the stack is a chain of frame pointers that ended, or one of exactly as many frames as
 // are kept.
-bool only_names_tell(const Stack& stack) {
+bool may_be_whole(const Stack& stack) {
   return !stack.frames.empty() &&
          (stack.end == LS_STACK_CHAIN_ENDED || stack.end == LS_STACK_TOO_DEEP);
 }
@@ -91,7 +91,7 @@ bool ends_in_java(const Profile& profile) {
 
 void count_stack_ends(Profile& profile) {
   for (Stack& stack : profile.stacks) {
-    if (only_names_tell(stack) && starts_thread(profile.locations[stack.frames.back()])) {
+    if (may_be_whole(stack) && starts_thread(profile.locations[stack.frames.back()])) {
       stack.end = LS_STACK_ROOT;
     }
   }

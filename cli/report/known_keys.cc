@@ -16,9 +16,9 @@ void add_keys(const Profile& profile, std::set<std::string>& keys) {
 
 std::string first_of(const std::set<std::string>& words, std::size_t most) {
   std::string text;
-  std::size_t told = 0;
+  std::size_t shown = 0;
   for (const std::string& word : words) {
-    if (++told > most) return text + ", ...";
+    if (++shown > most) return text + ", ...";
     text += (text.empty() ? "" : ", ") + escape_terminal(word);
   }
   return text;
@@ -26,11 +26,11 @@ std::string first_of(const std::set<std::string>& words, std::size_t most) {
 
 void warn_of_unknown_keys(const std::vector<std::string>& asked, const std::string& option,
                           const std::set<std::string>& known) {
-  constexpr std::size_t kMostTold = 12;
+  constexpr std::size_t kMostShown = 12;
   for (const std::string& key : asked) {
     if (known.contains(key)) continue;
     log::warning("no sample has the label " + escape_terminal(key) + " of " + option +
-                 "; there are: " + first_of(known, kMostTold));
+                 "; there are: " + first_of(known, kMostShown));
   }
 }
 

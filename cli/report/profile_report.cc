@@ -14,9 +14,9 @@
 #include "cli/format/common/ledger_text.h"
 #include "cli/host/log.h"
 #include "cli/host/terminal.h"
+#include "cli/profile/key_use.h"
 #include "cli/profile/label_rules.h"
 #include "cli/profile/many_label_sets.h"
-#include "cli/profile/telling_key.h"
 #include "cli/report/known_keys.h"
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
@@ -102,7 +102,7 @@ std::string ProfileReport::next_step() const {
   });
   if (page != written_.end()) return "open " + escape_terminal(page->path) + " in a browser";
   if (pprof == written_.end()) return {};
-  std::string key = options_.group_by.empty() ? telling_key(profile_) : std::string();
+  std::string key = options_.group_by.empty() ? best_key(profile_) : std::string();
   // A key comes from the target, and users paste this line into a shell.
   constexpr const char* kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@";

@@ -75,8 +75,8 @@ ReadRecordings read_recordings(const std::vector<std::string>& paths, const Sele
         recording->profile.remarks.push_back("what could be read of a file: " + lost);
         all.status = kExitRuntimeError;
       }
-      const bool told = recording->profile.start_unix_ns != 0;
-      if (told && !seen.insert(identity_of(recording->profile)).second) {
+      const bool has_start = recording->profile.start_unix_ns != 0;
+      if (has_start && !seen.insert(identity_of(recording->profile)).second) {
         log::warning(name + ": the same recording as one before, so its samples count twice");
       }
       if (all.profile) {

@@ -130,13 +130,13 @@ void LabelWatch::note_written() {
   }
 }
 
-std::vector<Address> LabelWatch::telling_words() const {
+std::vector<Address> LabelWatch::likely_words() const {
   std::vector<Address> words{variable_};
   if (pointer_ == 0 && source_->about.updates->by_pointer) return words;
   for (const Address word : written_) {
     if (word != variable_) words.push_back(word);
   }
-  const std::vector<Address> more = source_->telling_words(*memory_, variable_);
+  const std::vector<Address> more = source_->likely_words(*memory_, variable_);
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }

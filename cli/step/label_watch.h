@@ -38,7 +38,7 @@ class LabelWatch {
   Address variable() const { return variable_; }
   // The words that a writer is likely to write next, for watchpoints. The variable is first, then
   // the words at which the last changes began.
-  std::vector<Address> telling_words() const;
+  std::vector<Address> likely_words() const;
 
  private:
   void read_again();

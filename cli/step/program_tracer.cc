@@ -79,7 +79,7 @@ class ProgramTracer {
     const Ticks ticks;
     auto before = Clock::now();
     const auto on_tick = [this] {
-      tell_progress(Clock::now());
+      report_progress(Clock::now());
       interrupt_for_looks();
     };
     while (const auto event = threads_.next(on_tick)) {
@@ -87,7 +87,7 @@ class ProgramTracer {
       const bool was_stepping = thread != nullptr && thread->stepping && !is_in_call(*thread);
       handle(*event);
       const auto now = Clock::now();
-      tell_progress(now);
+      report_progress(now);
       if (was_stepping) record_.effort.stepping += now - before;
       before = now;
       const bool enough =
@@ -99,9 +99,9 @@ class ProgramTracer {
   }
 
  private:
-  void tell_progress(Clock::time_point now) {
-    if (!options_.progress || now - told_ < kBetweenProgress) return;
-    told_ = now;
+  void report_progress(Clock::time_point now) {
+    if (!options_.progress || now - reported_ < kBetweenProgress) return;
+    reported_ = now;
     CheckEffort effort = record_.effort;
     effort.samples = 0;  // not to be shown: the updates are more exact
     options_.progress(effort);
@@ -273,7 +273,7 @@ class ProgramTracer {
     const bool steps = how == Resume::kStep;
     thread.at = position;
     const bool alone = signal == 0 && has_breakpoint(thread, position.pc);
-    thread.flow = process_ && (steps || alone) ? process_->facts_at(position.pc).instruction.flow
+    thread.flow = process_ && (steps || alone) ? process_->site_at(position.pc).instruction.flow
                                                : Flow::kNext;
     if (alone) return execute_alone(thread, position);
     if (signal == 0 && steps && run_through_exclusives(thread, position)) return;
@@ -373,7 +373,7 @@ class ProgramTracer {
   StepRecord& record_;
   std::unique_ptr<SteppedProcess> process_;  // null before the first exec
   TracedThreads threads_;
-  Clock::time_point told_;  // when progress was last reported
+  Clock::time_point reported_;  // when progress was last reported
   // the check is over, not the program: threads only run, without steppers
   bool is_over_ = false;
 };

@@ -96,7 +96,7 @@ void SteppedProcess::look(bool all_code) {
   auto changes = code_.refresh(*process_);
   for (const Publisher& publisher : plan_.publishers) code_.mark_publisher(publisher.path);
   if (changes) {
-    facts_.clear();
+    sites_.clear();
     // Unloaded code has taken our breakpoints with it, and other code may be loaded there.
     for (const MappedCode& range : changes->gone) {
       triggers_.forget(range.start, range.end);
@@ -142,19 +142,19 @@ void SteppedProcess::begin_program() {
   look(true);
 }
 
-const SteppedProcess::CodeFacts& SteppedProcess::facts_at(Address address) {
-  auto [entry, fresh] = facts_.try_emplace(address);
-  CodeFacts& facts = entry->second;
-  if (!fresh) return facts;
+const SteppedProcess::CodeSite& SteppedProcess::site_at(Address address) {
+  auto [entry, fresh] = sites_.try_emplace(address);
+  CodeSite& site = entry->second;
+  if (!fresh) return site;
   std::array<std::byte, kMaxInstructionSize> bytes{};
   const std::size_t size = breakpoints_.read(address, bytes);
-  facts.instruction = disassembler_.decode(address, std::span(bytes).first(size));
-  facts.role = code_.role_at(address);
+  site.instruction = disassembler_.decode(address, std::span(bytes).first(size));
+  site.role = code_.role_at(address);
   const auto function = code_.function_at(address);
   const MappedCode* range = code_.find(address);
-  facts.loader = range == nullptr || is_loader(range->file->path);
-  facts.allocates = function && is_servant(function->symbol->name);
-  return facts;
+  site.loader = range == nullptr || is_loader(range->file->path);
+  site.allocates = function && is_servant(function->symbol->name);
+  return site;
 }
 
 std::string SteppedProcess::instruction_text(Address address) const {

@@ -56,13 +56,13 @@ class SteppedProcess {
   bool has_begun() const { return begun_; }
 
   // An instruction, and the role of its code.
-  struct CodeFacts {
+  struct CodeSite {
     Instruction instruction;
     CodeRole role = CodeRole::kRuntime;
     bool allocates = false;  // in malloc, free and similar functions of any file
     bool loader = false;     // in the dynamic loader
   };
-  const CodeFacts& facts_at(Address address);
+  const CodeSite& site_at(Address address);
   // Returns "mov qword ptr [rax + 8], rdx"; empty if nothing is known.
   std::string instruction_text(Address address) const;
 
@@ -86,7 +86,7 @@ class SteppedProcess {
   ProcessPlan plan_;
   bool begun_ = false;
   std::uint64_t looks_ = 0;
-  std::unordered_map<Address, CodeFacts> facts_;
+  std::unordered_map<Address, CodeSite> sites_;
 };
 
 }  // namespace labelscope::cli

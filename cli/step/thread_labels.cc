@@ -183,12 +183,12 @@ void ThreadLabels::finish_updates() {
   count_updates();
 }
 
-std::vector<Address> ThreadLabels::telling_words(bool contents) const {
+std::vector<Address> ThreadLabels::likely_words(bool contents) const {
   std::vector<Address> words;
   for (const auto& variable : variables_) words.push_back(variable->watch.variable());
   if (!contents) return words;
   for (const auto& variable : variables_) {
-    const std::vector<Address> all = variable->watch.telling_words();
+    const std::vector<Address> all = variable->watch.likely_words();
     words.insert(words.end(), all.begin() + 1, all.end());
   }
   return words;

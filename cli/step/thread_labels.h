@@ -61,7 +61,7 @@ class ThreadLabels {
   bool has_labels() const;
 
   // The words for watchpoints: the variables, and with `contents` some words of the sets, too.
-  std::vector<Address> telling_words(bool contents) const;
+  std::vector<Address> likely_words(bool contents) const;
 
  private:
   using PublisherId = std::tuple<std::string, Address, unsigned>;  // path, load bias, label source

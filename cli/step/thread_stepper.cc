@@ -21,7 +21,7 @@ constexpr std::uint64_t kMaxVainWatches = 100;
 // pointer into any other file (free() and puts() can be callbacks, too). Calls of the loader do not
 // count, although they go through a pointer: the library makes one for each access to a
 // thread-local variable.
-bool is_callback(const SteppedProcess::CodeFacts& before, const SteppedProcess::CodeFacts& now) {
+bool is_callback(const SteppedProcess::CodeSite& before, const SteppedProcess::CodeSite& now) {
   const Flow flow = before.instruction.flow;
   if (flow != Flow::kCall && flow != Flow::kJump) return false;
   if (before.role != CodeRole::kPublisher) return false;
@@ -77,7 +77,7 @@ void ThreadStepper::push(Frame frame) {
   frame.id = next_frame_++;
   frame.begun_at_change = changes_;
   frame.begun_at_step = steps_;
-  frame.publisher = process_.facts_at(frame.entry).role == CodeRole::kPublisher;
+  frame.publisher = process_.site_at(frame.entry).role == CodeRole::kPublisher;
   calls_.push_back(frame);
 }
 
@@ -192,7 +192,7 @@ void ThreadStepper::at_watchpoint(const Position& position) {
   // If the trap comes before the instruction, what it writes is not known yet, and only a step gets
   // the thread past it.
   if (vain && !kWatchTrapsBefore) return;
-  caller_to_learn_ = process_.facts_at(writer).role == CodeRole::kRuntime;
+  caller_to_learn_ = process_.site_at(writer).role == CodeRole::kRuntime;
   if (!known && !caller_to_learn_) learn(writer, changed);
   quiet_ = 0;
   push_open_ended(writer);
@@ -231,12 +231,12 @@ bool ThreadStepper::look_after_run() {
 
 void ThreadStepper::after_step(const Position& before, const Position& after) {
   if (calls_.empty()) return;
-  const SteppedProcess::CodeFacts facts = process_.facts_at(before.pc);
-  note_step(facts);
+  const SteppedProcess::CodeSite site = process_.site_at(before.pc);
+  note_step(site);
   // A thread's TLS block may be allocated at its first use, by a function of the loader. When that
   // returns, the variable can be located.
-  if (facts.instruction.flow == Flow::kReturn) labels_.locate();
-  const bool system_call = facts.instruction.flow == Flow::kSystemCall;
+  if (site.instruction.flow == Flow::kReturn) labels_.locate();
+  const bool system_call = site.instruction.flow == Flow::kSystemCall;
   if (system_call) note_call(before);
   if (labels_.look_after_step(calls_, before.pc, region_, since_, jumps_, system_call)) {
     since_ = {};
@@ -246,7 +246,7 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
     changed_at_step_ = steps_;
     note_proven();
   }
-  follow_flow(before, after, facts.instruction.flow, facts.instruction.size);
+  follow_flow(before, after, site.instruction.flow, site.instruction.size);
   if (!is_stepping()) {
     // These are the thread's first labels: its caller was no suspect before.
     const bool has_first_labels = process_.suspects().active() && calls_.empty() &&
@@ -257,12 +257,12 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
       return;
     }
     push_open_ended(after.pc);
-    if (caller_to_learn_ && process_.facts_at(after.pc).role != CodeRole::kRuntime) {
+    if (caller_to_learn_ && process_.site_at(after.pc).role != CodeRole::kRuntime) {
       caller_to_learn_ = false;
       learn(after.pc, true);
     }
   }
-  const SteppedProcess::CodeFacts next = process_.facts_at(after.pc);
+  const SteppedProcess::CodeSite next = process_.site_at(after.pc);
   if (next.role == CodeRole::kPublisher) calls_.back().publisher = true;
   // A suspect is a callee like any other.
   const unsigned reasons = process_.triggers().at(after.pc) & ~kSuspectTrigger;
@@ -272,7 +272,7 @@ void ThreadStepper::after_step(const Position& before, const Position& after) {
     ++record_.endless_regions;
     region_ = 0;
     abandon();
-  } else if (reasons == 0 && !calls_.back().open_ended && is_callback(facts, next)) {
+  } else if (reasons == 0 && !calls_.back().open_ended && is_callback(site, next)) {
     // If it calls the writer, that is a trigger like any other.
     run_until_return(calls_.size() - 1);
   } else if (process_.suspects().active()) {
@@ -303,19 +303,19 @@ void ThreadStepper::note_proven() {
 
 void ThreadStepper::interrupted_at(const Position& before) {
   if (!is_stepping()) return;
-  if (process_.facts_at(before.pc).instruction.flow == Flow::kSystemCall) note_call(before);
+  if (process_.site_at(before.pc).instruction.flow == Flow::kSystemCall) note_call(before);
 }
 
 void ThreadStepper::note_call(const Position& before) {
   if (is_waiting_call(before, process_.memory())) since_.waited = true;
 }
 
-void ThreadStepper::note_step(const SteppedProcess::CodeFacts& facts) {
+void ThreadStepper::note_step(const SteppedProcess::CodeSite& site) {
   ++record_.effort.steps;
   ++steps_;
   ++quiet_;
   ++since_.steps;
-  if (facts.role != CodeRole::kProgram || facts.allocates) return;
+  if (site.role != CodeRole::kProgram || site.allocates) return;
   ++calls_.back().program_steps;
   ++since_.program_steps;
 }
@@ -369,7 +369,7 @@ bool ThreadStepper::resume_interrupted(const Position& position) {
 
 std::vector<Address> ThreadStepper::words_to_watch() {
   labels_.locate();
-  return labels_.telling_words(vain_watches_ <= kMaxVainWatches);
+  return labels_.likely_words(vain_watches_ <= kMaxVainWatches);
 }
 
 void ThreadStepper::end() {

@@ -100,7 +100,7 @@ class ThreadStepper {
   void push_open_ended(Address pc);
   void pop();
   void note_call(const Position& before);
-  void note_step(const SteppedProcess::CodeFacts& facts);
+  void note_step(const SteppedProcess::CodeSite& site);
   void follow_flow(const Position& before, const Position& after, Flow flow, std::size_t size);
   void note_triggers(unsigned reasons);
   void note_proven();

@@ -188,13 +188,13 @@ bool watchpoints_report() {
     return WIFSTOPPED(status) && WSTOPSIG(status) == signal;
   };
   const Address address = reinterpret_cast<Address>(&word);
-  const bool told = stops_with(SIGSTOP) && watch_words(Tid{child}, {&address, 1}) &&
-                    ::ptrace(PTRACE_CONT, child, nullptr, nullptr) == 0 && stops_with(SIGTRAP);
+  const bool works = stops_with(SIGSTOP) && watch_words(Tid{child}, {&address, 1}) &&
+                     ::ptrace(PTRACE_CONT, child, nullptr, nullptr) == 0 && stops_with(SIGTRAP);
   if (WIFSTOPPED(status)) {
     ::kill(child, SIGKILL);
     stops_with(0);
   }
-  return told;
+  return works;
 }
 
 bool write_pc(Tid tid, Address pc) {

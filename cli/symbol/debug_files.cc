@@ -59,7 +59,7 @@ class DebugFiles::Search {
   bool is_over() const { return found_.file.valid(); }
   // There is nothing more that was refused before.
   bool is_past_refused() const { return to_skip_ == 0; }
-  Found take() { return std::move(found_); }
+  DebugFile take() { return std::move(found_); }
 
   void look_at(const std::string& path) {
     if (!is_over()) accept(open_regular_file(path), path);
@@ -99,7 +99,7 @@ class DebugFiles::Search {
 
   std::uint32_t to_skip_;
   struct stat program_ {};
-  Found found_;
+  DebugFile found_;
 };
 
 DebugFiles::DebugFiles(std::vector<std::string> folders, std::function<bool()> cancelled,
@@ -151,8 +151,8 @@ std::string DebugFiles::remedy(const std::string& build_id, const std::string& p
          (servers ? ")" : ") or set DEBUGINFOD_URLS");
 }
 
-DebugFiles::Found DebugFiles::find(const WantedDebugFile& wanted, const std::string& path,
-                                   const UniqueFd& file) {
+DebugFiles::DebugFile DebugFiles::find(const WantedDebugFile& wanted, const std::string& path,
+                                       const UniqueFd& file) {
   Search search(wanted.refused, file);
   by_build_id(wanted.build_id, search);
   if (wanted.alternate) {
@@ -165,7 +165,7 @@ DebugFiles::Found DebugFiles::find(const WantedDebugFile& wanted, const std::str
   }
   // What a server has is the last; if that was refused, nothing is left.
   if (search.is_over() || !search.is_past_refused()) return search.take();
-  Debuginfod::Found downloaded =
+  Debuginfod::Answer downloaded =
       debuginfod_.find(wanted.build_id, [&](std::size_t done, std::size_t all) {
         if (downloading_) downloading_(path, done, all);
       });

@@ -38,13 +38,13 @@ class DebugFiles {
   DebugFiles(std::vector<std::string> folders, std::function<bool()> cancelled,
              Downloading downloading = {});
 
-  struct Found {
+  struct DebugFile {
     UniqueFd file;
     std::string text;  // its path; or why there is none, where more is to be said than that
   };
   // For the program or library `file`, which its process names `path`. Never the file itself: a
   // debug link may have its name.
-  Found find(const WantedDebugFile& wanted, const std::string& path, const UniqueFd& file);
+  DebugFile find(const WantedDebugFile& wanted, const std::string& path, const UniqueFd& file);
   // A sentence about a file without debug information: where that was looked for, and what would
   // help.
   std::string remedy(const std::string& build_id, const std::string& path, const UniqueFd& file);

@@ -122,8 +122,8 @@ Debuginfod::~Debuginfod() {
   }
 }
 
-Debuginfod::Found Debuginfod::find(const std::string& build_id,
-                                   const std::function<void(std::size_t, std::size_t)>& progress) {
+Debuginfod::Answer Debuginfod::find(const std::string& build_id,
+                                    const std::function<void(std::size_t, std::size_t)>& progress) {
   if (!has_servers() || build_id.empty()) return {};
   if (api() == nullptr) {
     return {{}, "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not installed"};
@@ -136,7 +136,7 @@ Debuginfod::Found Debuginfod::find(const std::string& build_id,
   auto work = std::make_shared<Download>();
   work->build_id = build_id;
   std::thread(download, work).detach();
-  Found found;
+  Answer found;
   std::unique_lock lock(work->mutex);
   while (!work->over.wait_for(lock, kBetweenAsking, [&] { return work->is_over; })) {
     progress(work->done, work->all);

@@ -25,14 +25,14 @@ class Debuginfod {
   // Whether the user has named servers.
   static bool has_servers();
 
-  struct Found {
+  struct Answer {
     UniqueFd file;
     std::string why_not;  // what was not tried, and why; empty if nothing
   };
   // `progress` is called while it waits, with the bytes that have come, and how many there are (0:
   // no server has reported that yet).
-  Found find(const std::string& build_id,
-             const std::function<void(std::size_t, std::size_t)>& progress);
+  Answer find(const std::string& build_id,
+              const std::function<void(std::size_t, std::size_t)>& progress);
 
  private:
   std::function<bool()> cancelled_;

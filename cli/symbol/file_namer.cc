@@ -282,7 +282,7 @@ Result<Message> NamedFile::give(std::string_view body) {
   if (++questions_ > kMostQuestions) {
     return Error{ErrorCode::kMalformed, "it asks for more debug files than a file can have"};
   }
-  DebugFiles::Found found = namer_.debug_files_.find(*wanted, path_, *file_);
+  DebugFiles::DebugFile found = namer_.debug_files_.find(*wanted, path_, *file_);
   Message given{Message::Kind::kGive, std::move(found.text), {}};
   if (!found.file.valid()) return given;
   const std::uint64_t memory = bounded_memory(memory_ + extra_memory(found.file.get()));

@@ -117,11 +117,11 @@ class Run {
       if (stopped()) break;
       symbolize_group(source, locations);
       done_ += locations.size();
-      tell();
+      report_progress();
     }
     if (!stopped_) {
       done_ = profile_.locations.size();
-      tell();
+      report_progress();
     }
     explain();
   }
@@ -252,7 +252,7 @@ class Run {
         const bool last = at + 1 == end || address_of(locations[at + 1]) != addresses[i];
         keep(locations[at], last ? std::move(names[i]) : names[i]);
       }
-      if (at < locations.size()) tell(at);
+      if (at < locations.size()) report_progress(at);
     }
   }
 
@@ -336,7 +336,7 @@ class Run {
     return stopped_;
   }
 
-  void tell(std::size_t more = 0) const {
+  void report_progress(std::size_t more = 0) const {
     if (options_.progress) options_.progress(done_ + more, profile_.locations.size());
   }
 

@@ -16,9 +16,9 @@ namespace {
 using protozero::pbf_builder;
 using protozero::pbf_message;
 
-// Both sides are the same program: rows and rules are sent as they are in memory. kFacts comes
+// Both sides are the same program: rows and rules are sent as they are in memory. kCounts comes
 // last.
-enum class Reply : protozero::pbf_tag_type { kRows = 1, kRules, kPages, kSegments, kText, kFacts };
+enum class Reply : protozero::pbf_tag_type { kRows = 1, kRules, kPages, kSegments, kText, kCounts };
 
 constexpr std::size_t kChunk = std::size_t{64} << 10;
 static_assert(kChunk + 64 < kMaxPacket, "a chunk and its head fit into a packet");
@@ -29,7 +29,7 @@ constexpr std::uint64_t kPageBytes = 1ULL << LS_UNWIND_PAGE_BITS;
 // A kernel loads no file with more than 64 KiB of program headers.
 constexpr std::size_t kMaxSegments = 65536 / 56;
 constexpr std::size_t kSegmentNumbers = 6;
-constexpr std::size_t kFactNumbers = 10;
+constexpr std::size_t kCountNumbers = 10;
 
 Error malformed(const char* what) { return {ErrorCode::kMalformed, what}; }
 
@@ -80,10 +80,10 @@ bool is_rule(const ls_unwind_rule& rule) {
 void send_table(const UnwindTable& table, const std::function<void(std::string)>& send) {
   send_chunks(Reply::kRows, table.rows, send);
   send_chunks(Reply::kRules, table.rules, send);
-  std::vector<std::uint32_t> counts;
-  counts.reserve(table.pages.size());
-  for (const ls_unwind_rows& page : table.pages) counts.push_back(page.count);
-  send_chunks(Reply::kPages, counts, send);
+  std::vector<std::uint32_t> rows_of_pages;
+  rows_of_pages.reserve(table.pages.size());
+  for (const ls_unwind_rows& page : table.pages) rows_of_pages.push_back(page.count);
+  send_chunks(Reply::kPages, rows_of_pages, send);
   std::string body;
   pbf_builder<Reply> builder(body);
   // Segments beyond the bound are never loaded.
@@ -95,18 +95,18 @@ void send_table(const UnwindTable& table, const std::function<void(std::string)>
     builder.add_packed_uint64(Reply::kSegments, numbers.begin(), numbers.end());
   }
   builder.add_uint64(Reply::kText, table.text);
-  const UnwindTableFacts& facts = table.facts;
-  const std::array<std::uint64_t, kFactNumbers> numbers{static_cast<std::uint64_t>(table.machine),
-                                                        facts.functions,
-                                                        facts.damaged_functions,
-                                                        facts.hidden_functions,
-                                                        facts.code_bytes,
-                                                        facts.gap_bytes,
-                                                        facts.frame_pointer_bytes,
-                                                        facts.unsupported_bytes,
-                                                        facts.go_functions,
-                                                        facts.go_refused ? 1U : 0U};
-  builder.add_packed_uint64(Reply::kFacts, numbers.begin(), numbers.end());
+  const CodeCounts& counts = table.counts;
+  const std::array<std::uint64_t, kCountNumbers> numbers{static_cast<std::uint64_t>(table.machine),
+                                                         counts.functions,
+                                                         counts.damaged_functions,
+                                                         counts.hidden_functions,
+                                                         counts.code_bytes,
+                                                         counts.gap_bytes,
+                                                         counts.frame_pointer_bytes,
+                                                         counts.unsupported_bytes,
+                                                         counts.go_functions,
+                                                         counts.go_refused ? 1U : 0U};
+  builder.add_packed_uint64(Reply::kCounts, numbers.begin(), numbers.end());
   send(std::move(body));
 }
 
@@ -125,9 +125,9 @@ Status TableReader::take(std::string_view body) {
         taken = take_chunk(field.bytes(), limits_.rules, table_.rules);
         break;
       case Reply::kPages: {
-        std::vector<std::uint32_t> counts;
-        taken = take_chunk(field.bytes(), most_pages - table_.pages.size(), counts);
-        for (const std::uint32_t count : counts) table_.pages.push_back({0, count});
+        std::vector<std::uint32_t> rows_of_pages;
+        taken = take_chunk(field.bytes(), most_pages - table_.pages.size(), rows_of_pages);
+        for (const std::uint32_t count : rows_of_pages) table_.pages.push_back({0, count});
         break;
       }
       case Reply::kSegments:
@@ -136,8 +136,8 @@ Status TableReader::take(std::string_view body) {
       case Reply::kText:
         table_.text = field.number();
         break;
-      case Reply::kFacts:
-        taken = take_facts(listed(field.packed_uint64()));
+      case Reply::kCounts:
+        taken = take_counts(listed(field.packed_uint64()));
         break;
       default:
         message.skip();
@@ -157,15 +157,15 @@ Status TableReader::take_segment(const std::vector<std::uint64_t>& packed) {
   return {};
 }
 
-Status TableReader::take_facts(const std::vector<std::uint64_t>& packed) {
-  std::array<std::uint64_t, kFactNumbers> numbers{};
+Status TableReader::take_counts(const std::vector<std::uint64_t>& packed) {
+  std::array<std::uint64_t, kCountNumbers> numbers{};
   if (!take_numbers(packed, numbers) ||
       numbers[0] > static_cast<std::uint64_t>(Machine::kAarch64)) {
-    return malformed("it sends facts that cannot be");
+    return malformed("it sends counts that cannot be");
   }
   table_.machine = static_cast<Machine>(numbers[0]);
-  table_.facts = {numbers[1], numbers[2], numbers[3], numbers[4],     numbers[5],
-                  numbers[6], numbers[7], numbers[8], numbers[9] != 0};
+  table_.counts = {numbers[1], numbers[2], numbers[3], numbers[4],     numbers[5],
+                   numbers[6], numbers[7], numbers[8], numbers[9] != 0};
   complete_ = true;
   return {};
 }

@@ -38,7 +38,7 @@ class TableReader {
 
  private:
   Status take_segment(const std::vector<std::uint64_t>& packed);
-  Status take_facts(const std::vector<std::uint64_t>& packed);
+  Status take_counts(const std::vector<std::uint64_t>& packed);
   Status check_sizes() const;
   Status check_rows();
 

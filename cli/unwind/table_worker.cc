@@ -15,7 +15,7 @@ namespace {
 
 using Kind = Worker::Outcome::Kind;
 
-constexpr std::size_t kMostTold = 8;
+constexpr std::size_t kMostShown = 8;
 
 // The worker has inherited labelscope's precedence. The tables of a program, its loader and its C
 // library take less time than this; all further ones must not delay other programs.
@@ -83,7 +83,7 @@ Result<UnwindTable> TableWorker::build(UniqueFd file) {
 
 void TableWorker::note_failure(const std::string& path, const std::string& why) {
   const std::lock_guard lock(mutex_);
-  if (failures_.files.size() == kMostTold) {
+  if (failures_.files.size() == kMostShown) {
     ++failures_.more;
   } else {
     failures_.files.push_back(path + ": " + why);

@@ -51,11 +51,11 @@ void accept(std::string_view text) {
 }
 
 void find_container(const std::string& text) {
-  const cli::CgroupFacts facts = cli::parse_cgroup(text);
-  fuzzer_check(facts.container.empty() || facts.container.size() == 64, "an ID has 64 digits");
-  fuzzer_check(facts.pod.empty() || facts.pod.size() == 32 || facts.pod.size() == 36,
+  const cli::CgroupNames names = cli::parse_cgroup(text);
+  fuzzer_check(names.container.empty() || names.container.size() == 64, "an ID has 64 digits");
+  fuzzer_check(names.pod.empty() || names.pod.size() == 32 || names.pod.size() == 36,
                "a UID is a UUID");
-  for (const std::string& part : {facts.unit, facts.path}) {
+  for (const std::string& part : {names.unit, names.path}) {
     fuzzer_check(text.find(part) != text.npos, "a name is a part of the text");
     fuzzer_check(part.find('\n') == part.npos, "a name is on its line");
   }

@@ -123,7 +123,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
         ...FACTS,
         title: "shop, pid 100, 1 s, 14 Nov 2023",
         duration_ns: 1e9,
-        telling_key: "tenant",
+        best_key: "tenant",
         part: "only tenant=acme",
         counters: { "of-other-processes": 7 },
       }),
@@ -310,7 +310,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     const path = join(folder, "diff.html");
     writeFileSync(
       path,
-      pageText(two.bytes(), { ...FACTS, compare_by: "recording", telling_key: "tenant" }),
+      pageText(two.bytes(), { ...FACTS, compare_by: "recording", best_key: "tenant" }),
     );
     await page.open(path);
     await shows(".part-a", /recording = A.*4\.00 s of CPU time, 400 samples/);
@@ -619,7 +619,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
       pageText(odd.bytes(), {
         ...FACTS,
         command: hostile.join(" "),
-        telling_key: "tenant",
+        best_key: "tenant",
         group_by: [hostile[0]],
         counters: { [hostile[1]]: 1 },
         ledger_line: hostile[0],
@@ -698,7 +698,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
       const labels = i < 300 ? Object.fromEntries(keys) : {};
       requests.sample(["main"], { ...labels, id: `request-${i}` }, { time: i });
     }
-    writeFileSync(many, pageText(requests.bytes(), { ...FACTS, telling_key: "id" }));
+    writeFileSync(many, pageText(requests.bytes(), { ...FACTS, best_key: "id" }));
     await page.open(many, link({ groups: '["id"]' }));
     await page.evaluate("document.querySelector('.flame').focus()");
     await page.press("ArrowDown");
@@ -742,7 +742,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     const slow = `${"service handler request ".repeat(100)}::work`;
     const names = new ProfileText().sample(["main", slow], { tenant: "acme" });
     const path = join(folder, "slow.html");
-    writeFileSync(path, pageText(names.bytes(), { ...FACTS, telling_key: "tenant" }));
+    writeFileSync(path, pageText(names.bytes(), { ...FACTS, best_key: "tenant" }));
     await page.open(path, link({ search: "(\\w+\\s?)+::zzz" }));
     await shows("#search-result", /^0\.0% in 0 functions$/);
     await page.open(path, link({ filter: JSON.stringify([[], null, "(\\w+\\s?)+::zzz"]) }));
@@ -844,7 +844,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
       narrow.sample(["main", `f${i}`], { tenant: i % 2 === 0 ? "acme" : "globex" });
     }
     const path = join(folder, "narrow.html");
-    writeFileSync(path, pageText(narrow.bytes(), { ...FACTS, telling_key: "tenant" }));
+    writeFileSync(path, pageText(narrow.bytes(), { ...FACTS, best_key: "tenant" }));
     await page.open(path);
     const counts = await page.evaluate(`(() => {
       const canvas = document.querySelector('.flame canvas');

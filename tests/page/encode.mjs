@@ -173,7 +173,7 @@ export const FACTS = {
   ledger_line: "100 samples",
   stacks: { all: 100, complete: 97, ends: { complete: 97, "too-deep": 3 } },
   counters: {},
-  telling_key: "",
+  best_key: "",
   group_by: [],
 };
 

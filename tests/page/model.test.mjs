@@ -363,11 +363,11 @@ test("what is compared at first are two real values", () => {
   for (let i = 0; i < 9; i++) text.sample(["f"], {});
   for (let i = 0; i < 8; i++) text.sample(["f"], {}, { outcome: 3 });
   text.sample(["f"], { tenant: "a" }).sample(["f"], { tenant: "b" }).sample(["f"], { tenant: "b" });
-  const questions = new Questions(load(text, { telling_key: "tenant" }));
+  const questions = new Questions(load(text, { best_key: "tenant" }));
   const { a, b } = questions.comparison(DEFAULT_STATE);
   assert.deepEqual([a.terms[0].only, b.terms[0].only], [["b"], ["a"]]);
   const one = new ProfileText().sample(["f"], {}).sample(["f"], { tenant: "a" });
-  assert.equal(new Questions(load(one, { telling_key: "tenant" })).comparison(DEFAULT_STATE), null);
+  assert.equal(new Questions(load(one, { best_key: "tenant" })).comparison(DEFAULT_STATE), null);
 });
 
 test("of what is not sampled no difference is chance", () => {

@@ -72,9 +72,9 @@ std::string stacks_line(const Ledger& ledger) {
     }
   }
   if (!reasons.empty()) reasons += ")";
-  const std::uint64_t untold = ledger.written - std::min(all, ledger.written);
-  if (untold != 0) {
-    reasons += "; of " + with_thousands(untold) + (untold == 1 ? " sample" : " samples") +
+  const std::uint64_t unknown = ledger.written - std::min(all, ledger.written);
+  if (unknown != 0) {
+    reasons += "; of " + with_thousands(unknown) + (unknown == 1 ? " sample" : " samples") +
                " it is not known how the stack ends (pprof files do not say it)";
   }
   return with_thousands(all) + (all == 1 ? " stack = " : " stacks = ") + with_thousands(whole[0]) +

@@ -70,7 +70,7 @@ class RowLabels {
   const LabelSet& label_set(const SampleRow& row) const;
   // Whether formats must write the row's outcome because its labels do not show it: it is
   // unreadable, or has only the labels of its process.
-  bool tells_outcome(const SampleRow& row) const {
+  bool must_show_outcome(const SampleRow& row) const {
     return is_unreadable(row.outcome) || (row.outcome == LS_UNLABELLED && !label_set(row).empty());
   }
 

@@ -154,7 +154,8 @@ class OtlpRenderer {
       add(dictionary_.attribute("thread.id", std::int64_t{raw(thread->tid)}));
       add_text("thread.name", thread->name);
     }
-    if (shown_.rows().tells_outcome(row)) add_text("labelscope.outcome", outcome_name(row.outcome));
+    if (shown_.rows().must_show_outcome(row))
+      add_text("labelscope.outcome", outcome_name(row.outcome));
     add_text("labelscope.truncated", truncated_words(row.flags));
     add_text("labelscope.flags", flag_words(row.flags & ~unsigned{LS_TRUNCATED}));
     return attributes;

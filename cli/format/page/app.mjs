@@ -32,9 +32,9 @@ class App {
     this.profile = profile;
     this.questions = new Questions(profile);
     this.boxes = new Boxes(profile, this.questions);
-    const telling = this.questions.tellingKey();
+    const best = this.questions.bestKey();
     const groups = (profile.facts.group_by ?? []).filter((name) => profile.keys.has(name));
-    this.initial = { ...DEFAULT_STATE, groups, color: telling, pivot: telling, ...this.sides() };
+    this.initial = { ...DEFAULT_STATE, groups, color: best, pivot: best, ...this.sides() };
     this.slot = ""; // which filter a click changes: "", "a" or "b"
     this.theme = remembered("theme");
     this.safe = remembered("palette") === "safe";

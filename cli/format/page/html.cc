@@ -25,7 +25,7 @@
 #include "cli/format/format.h"
 #include "cli/format/page/page_assets.h"
 #include "cli/format/page/page_columns.h"
-#include "cli/profile/telling_key.h"
+#include "cli/profile/key_use.h"
 #include "cli/text/escape.h"
 #include "cli/text/shares.h"
 #include "cli/text/text.h"
@@ -164,7 +164,7 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
               {"part", escape_terminal(remarks_line(profile))},
               {"counters", std::move(counters)},
               {"processes", processes_json(profile)},
-              {"telling_key", escape_terminal(telling_key(profile))},
+              {"best_key", escape_terminal(best_key(profile))},
               {"group_by", std::move(group_by)},
               {"compare_by", escape_terminal(options.compare_by)}};
 }

@@ -286,9 +286,9 @@ export class Questions {
   }
 
   // The key that says most: what the recorder found, or the first with several values.
-  tellingKey() {
+  bestKey() {
     const { facts, keys } = this.profile;
-    if (keys.has(facts.telling_key)) return facts.telling_key;
+    if (keys.has(facts.best_key)) return facts.best_key;
     for (const key of keys.values()) if (!key.own && key.values.length > 1) return key.name;
     return "";
   }
@@ -297,7 +297,7 @@ export class Questions {
   // of the first key that has two. (unset) and (unreadable) are no values.
   comparison(state) {
     const { keys } = this.profile;
-    const order = new Set([keys.get(this.tellingKey()), ...keys.values()]);
+    const order = new Set([keys.get(this.bestKey()), ...keys.values()]);
     for (const key of order) {
       if (!key) continue;
       const filter = withoutKey(state.filter, key.name);

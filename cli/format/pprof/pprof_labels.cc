@@ -45,7 +45,7 @@ const std::string& PprofLabels::encode(const SampleRow& row) {
     add_own_text(kThreadNameKey, thread->name);
   }
   if (process != nullptr) add_own_text(kCommKey, process->comm);
-  if (rows_.tells_outcome(row)) add_own_text("labelscope.outcome", outcome_name(row.outcome));
+  if (rows_.must_show_outcome(row)) add_own_text("labelscope.outcome", outcome_name(row.outcome));
   add_own_text("labelscope.truncated", truncated_words(row.flags));
   add_own_text("labelscope.flags", flag_words(row.flags & ~unsigned{LS_TRUNCATED}));
   return encoded_;

@@ -49,10 +49,10 @@ std::string take_text(std::vector<PprofLabel>& labels, std::string_view name,
 }
 
 // The outcome that a sample's labels cannot show by themselves.
-std::optional<std::uint8_t> told_outcome(std::string_view name) {
+std::optional<std::uint8_t> parse_outcome(std::string_view name) {
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {
-    const bool told = is_unreadable(i) || i == LS_UNLABELLED;
-    if (told && outcome_name(i) == name) return static_cast<std::uint8_t>(i);
+    const bool is_written = is_unreadable(i) || i == LS_UNLABELLED;
+    if (is_written && outcome_name(i) == name) return static_cast<std::uint8_t>(i);
   }
   return std::nullopt;
 }
@@ -115,7 +115,7 @@ Index PprofSampleLabels::thread_of(std::vector<PprofLabel>& labels) {
 
 bool PprofSampleLabels::set(std::vector<PprofLabel> labels, SampleRow& row) {
   row.thread = thread_of(labels);
-  const std::string outcome = take_text(labels, "labelscope.outcome", told_outcome);
+  const std::string outcome = take_text(labels, "labelscope.outcome", parse_outcome);
   const std::string truncated = take_text(labels, "labelscope.truncated", [](const auto& words) {
     return flags_of(words, truncated_flag).has_value();
   });
@@ -132,7 +132,7 @@ bool PprofSampleLabels::set(std::vector<PprofLabel> labels, SampleRow& row) {
   std::uint32_t repeated = 0;
   keep_first_keys(set, repeated);
   row.flags |= static_cast<std::uint16_t>(repeated);
-  row.outcome = told_outcome(outcome).value_or(set.empty() ? LS_UNLABELLED : LS_LABELLED);
+  row.outcome = parse_outcome(outcome).value_or(set.empty() ? LS_UNLABELLED : LS_LABELLED);
   row.label_set = index_of(std::move(set));
   return true;
 }

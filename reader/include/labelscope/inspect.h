@@ -51,9 +51,9 @@ inline bool is_exported(const InspectedSymbol& symbol) {
   return symbol.dynamic && symbol.dynamic->defined;
 }
 
-// Facts that only the label source of a file looks for and understands.
-struct OwnFacts {
-  virtual ~OwnFacts() = default;
+// What only the label source of a file looks for and understands.
+struct SourceInspection {
+  virtual ~SourceInspection() = default;
 };
 
 struct FileInspection {
@@ -71,7 +71,7 @@ struct FileInspection {
   std::optional<TlsSegment> tls;
   InspectedSymbol version;
   InspectedSymbol variable;
-  std::shared_ptr<const OwnFacts> own;  // facts of `source`; null if it has found none
+  std::shared_ptr<const SourceInspection> own;  // what `source` found; null if it has found none
   // The value in the file's data; nullopt if there is no symbol, or it is not 4 bytes of data, or
   // lies outside. The planner takes the value from the target's memory.
   std::optional<std::uint32_t> version_value;

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "elf/elf_names.h"
 #include "labelscope/explain.h"
-#include "sources/file_facts.h"
+#include "sources/file_inspection.h"
 #include "sources/label_source.h"
 
 namespace labelscope {
@@ -106,8 +106,8 @@ std::string recipe_line(const Publisher& publisher) {
   }
 }
 
-void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
-                 std::vector<std::string>& steps) {
+void explain_module(const ProcessPlan& plan, const ModuleTrace& module,
+                    std::vector<std::string>& steps) {
   std::string head = module.path + ": " + (module.file.executable ? "main executable" : "library") +
                      ", " + std::string(machine_name(module.file.machine)) + ", load bias " +
                      hex(module.load_bias);
@@ -127,8 +127,8 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
       steps.push_back(version_line(source.about.version_symbol, module));
     }
     if (variable != nullptr) steps.push_back(variable_line(variable, module));
-    for (const SourceFact& fact : source.facts(module.file)) {
-      steps.push_back("  " + std::string(fact.name) + ": " + fact.text);
+    for (const SourceDetail& detail : source.details(module.file)) {
+      steps.push_back("  " + std::string(detail.name) + ": " + detail.text);
     }
   }
   for (const SlotTrace& slot : module.slots) steps.push_back(slot_line(module, slot));
@@ -143,7 +143,7 @@ void tell_module(const ProcessPlan& plan, const ModuleTrace& module,
   }
 }
 
-void tell_facts(const ProcessFacts& facts, std::vector<std::string>& steps) {
+void explain_context(const ProcessFacts& facts, std::vector<std::string>& steps) {
   steps.push_back(
       std::string(facts.of_parent ? "the process that it was forked from" : "the process") +
       " has a process context at " + hex(facts.header) + ": " +
@@ -220,14 +220,14 @@ std::vector<Finding> findings_of(const ProcessPlan& plan, const PlanTrace& trace
 }  // namespace
 
 Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace) {
-  Explanation told;
+  Explanation explanation;
   std::string looked = "looked at " + files(plan.modules) + ": " +
                        std::to_string(trace.without_symbols) + " without " + publisher_symbols() +
                        ", " + std::to_string(plan.modules - trace.without_symbols) + " with some";
-  told.steps.push_back(std::move(looked));
-  if (!trace.libc.empty()) told.steps.push_back("the libc is " + trace.libc);
-  for (const ModuleTrace& module : trace.modules) tell_module(plan, module, told.steps);
-  if (plan.facts && plan.facts->has_context()) tell_facts(*plan.facts, told.steps);
+  explanation.steps.push_back(std::move(looked));
+  if (!trace.libc.empty()) explanation.steps.push_back("the libc is " + trace.libc);
+  for (const ModuleTrace& module : trace.modules) explain_module(plan, module, explanation.steps);
+  if (plan.facts && plan.facts->has_context()) explain_context(*plan.facts, explanation.steps);
   std::vector<Finding> found = findings_of(plan, trace);
   // This comes after files that could not be read: any of them may be the publisher.
   if (plan.publishers.empty() && trace.modules.empty()) found.push_back(absence(plan, trace));
@@ -236,8 +236,8 @@ Explanation explain_plan(const ProcessPlan& plan, const PlanTrace& trace) {
     std::stable_partition(found.begin(), found.end(),
                           [](const Finding& each) { return each.harm == Harm::kUnreadable; });
   }
-  told.findings = std::move(found);
-  return told;
+  explanation.findings = std::move(found);
+  return explanation;
 }
 
 }  // namespace labelscope

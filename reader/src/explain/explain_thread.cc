@@ -19,31 +19,31 @@ std::string at(Address base, std::int64_t offset) {
 // The explanation of one publisher in one thread.
 class ThreadStory {
  public:
-  ThreadStory(const Publisher& publisher, Address thread_pointer, Explanation& told)
+  ThreadStory(const Publisher& publisher, Address thread_pointer, Explanation& explanation)
       : publisher_(publisher),
         recipe_(publisher.recipe),
         thread_pointer_(thread_pointer),
-        told_(told) {}
+        explanation_(explanation) {}
 
-  void tell_location(const Located& located, const LocateTrace& trace);
-  void tell_reading(ReadingStory reading);
+  void explain_location(const Located& located, const LocateTrace& trace);
+  void explain_reading(ReadingStory reading);
 
  private:
-  void step(std::string text) { told_.steps.push_back("  " + std::move(text)); }
+  void step(std::string text) { explanation_.steps.push_back("  " + std::move(text)); }
   void find(Finding finding) {
     finding.text = publisher_.path + ": " + finding.text;
-    told_.findings.push_back(std::move(finding));
+    explanation_.findings.push_back(std::move(finding));
   }
-  void tell_dtv(const Located& located, const LocateTrace& trace);
-  void tell_never_touched(const LocateTrace& trace);
+  void explain_dtv(const Located& located, const LocateTrace& trace);
+  void explain_never_touched(const LocateTrace& trace);
 
   const Publisher& publisher_;
   const ls_tls_recipe& recipe_;
   Address thread_pointer_;
-  Explanation& told_;
+  Explanation& explanation_;
 };
 
-void ThreadStory::tell_location(const Located& located, const LocateTrace& trace) {
+void ThreadStory::explain_location(const Located& located, const LocateTrace& trace) {
   if (recipe_.kind == LS_RECIPE_NOT_RELOCATED || recipe_.kind == LS_RECIPE_NONE) {
     step("there is no recipe: " + (publisher_.findings.empty()
                                        ? std::string("see the plan")
@@ -56,7 +56,7 @@ void ThreadStory::tell_location(const Located& located, const LocateTrace& trace
              : "the thread pointer is not known, or 0: the thread is starting or ending");
     return;
   }
-  if (recipe_.kind == LS_DTV_SLOT) tell_dtv(located, trace);
+  if (recipe_.kind == LS_DTV_SLOT) explain_dtv(located, trace);
   if (recipe_.kind == LS_IN_REGISTER) return step("register x28 is " + hex(*located.address));
   if (recipe_.kind == LS_AT_ADDRESS || recipe_.kind == LS_FIRST_THREAD_AT_ADDRESS) {
     return step(located.address
@@ -71,7 +71,7 @@ void ThreadStory::tell_location(const Located& located, const LocateTrace& trace
   }
 }
 
-void ThreadStory::tell_dtv(const Located& located, const LocateTrace& trace) {
+void ThreadStory::explain_dtv(const Located& located, const LocateTrace& trace) {
   const std::string pointer_at = at(thread_pointer_, recipe_.dtv_offset);
   const char* fix = "check that the process is one of glibc or musl and not in the middle of exec";
   if (!trace.dtv) {
@@ -97,7 +97,7 @@ void ThreadStory::tell_dtv(const Located& located, const LocateTrace& trace) {
          " holds the block's address: " + hex(*trace.block));
   }
   if ((located.flags & LS_NEVER_TOUCHED) != 0) {
-    tell_never_touched(trace);
+    explain_never_touched(trace);
   } else if (!located.address) {
     step(*trace.dtv == 0 ? std::string("the thread has no DTV (yet)")
                          : "the DTV at " + hex(*trace.dtv) + " cannot be read");
@@ -106,7 +106,7 @@ void ThreadStory::tell_dtv(const Located& located, const LocateTrace& trace) {
   }
 }
 
-void ThreadStory::tell_never_touched(const LocateTrace& trace) {
+void ThreadStory::explain_never_touched(const LocateTrace& trace) {
   std::string why = "its DTV has no block for module " + std::to_string(recipe_.module_id);
   if (trace.length && *trace.length < recipe_.module_id) {
     why = "its DTV ends before module " + std::to_string(recipe_.module_id);
@@ -118,7 +118,7 @@ void ThreadStory::tell_never_touched(const LocateTrace& trace) {
         "set a label in this thread; until then it has none"});
 }
 
-void ThreadStory::tell_reading(ReadingStory reading) {
+void ThreadStory::explain_reading(ReadingStory reading) {
   for (std::string& text : reading.steps) step(std::move(text));
   for (Finding& finding : reading.findings) find(std::move(finding));
 }
@@ -127,33 +127,33 @@ void ThreadStory::tell_reading(ReadingStory reading) {
 
 Explanation explain_thread(const ProcessPlan& plan, const ThreadState& thread,
                            const MemorySource& memory) {
-  Explanation told;
+  Explanation explanation;
   ThreadState state = thread;
   state.facts = plan.facts.get();
-  told.steps.push_back("thread pointer " + hex(thread.thread_pointer));
+  explanation.steps.push_back("thread pointer " + hex(thread.thread_pointer));
   if (plan.publishers.empty()) {
-    told.steps.emplace_back(
+    explanation.steps.emplace_back(
         plan.refusals.empty()
             ? "no file of the process publishes labels, so there are none to read"
             : "no publisher was found in what could be read, so there are no labels to read");
   }
   for (std::size_t i = 0; i < plan.publishers.size(); ++i) {
     const Publisher& publisher = plan.publishers[i];
-    told.steps.push_back(publisher.path + " (" + access_text(publisher) + "):");
-    ThreadStory story(publisher, thread.thread_pointer, told);
+    explanation.steps.push_back(publisher.path + " (" + access_text(publisher) + "):");
+    ThreadStory story(publisher, thread.thread_pointer, explanation);
     LocateTrace way;
     const bool in_block =
         publisher.recipe.kind == LS_TP_OFFSET || publisher.recipe.kind == LS_DTV_SLOT;
     const Located located = in_block ? locate(publisher.recipe, thread.thread_pointer, memory, &way)
                                      : locate(publisher.recipe, thread, memory);
-    story.tell_location(located, way);
+    story.explain_location(located, way);
     if (!located.address) continue;
     const LabelSource* source = find_source(publisher.recipe.source);
     if (source == nullptr) continue;
-    story.tell_reading(source->explain(
+    story.explain_reading(source->explain(
         {memory, *located.address, static_cast<std::uint8_t>(i), &publisher.recipe, &state}));
   }
-  return told;
+  return explanation;
 }
 
 }  // namespace labelscope

@@ -10,7 +10,7 @@ namespace labelscope {
 namespace {
 
 // At most so many refusals are reported in words. A process may have any number of them.
-constexpr std::size_t kMostTold = 5;
+constexpr std::size_t kMostShown = 5;
 
 }  // namespace
 
@@ -57,11 +57,11 @@ std::string ProcessPlan::absence() const {
   std::string text = "the program sets no labels that labelscope knows (" +
                      std::to_string(modules) + (modules == 1 ? " loaded file" : " loaded files") +
                      " looked at)";
-  for (std::size_t i = 0; i < std::min(refusals.size(), kMostTold); ++i) {
+  for (std::size_t i = 0; i < std::min(refusals.size(), kMostShown); ++i) {
     text += "; " + refusals[i].path + ": " + finding_clause(refusals[i].finding);
   }
-  if (refusals.size() > kMostTold) {
-    text += "; and " + std::to_string(refusals.size() - kMostTold) + " more are none either";
+  if (refusals.size() > kMostShown) {
+    text += "; and " + std::to_string(refusals.size() - kMostShown) + " more are none either";
   }
   return text;
 }

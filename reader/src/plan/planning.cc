@@ -4,7 +4,7 @@
 
 #include "labelscope/outcome.h"
 #include "recipe/access.h"
-#include "sources/file_facts.h"
+#include "sources/file_inspection.h"
 
 namespace labelscope {
 namespace {

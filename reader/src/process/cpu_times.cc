@@ -38,7 +38,7 @@ Result<std::vector<ThreadTime>> read_thread_times(Pid pid) {
     return system_error(errno, folder);
   }
   std::vector<ThreadTime> times;
-  bool told = true;
+  bool all_known = true;
   while (const dirent* entry = ::readdir(dir.get())) {
     const std::string_view name = entry->d_name;
     std::int32_t tid = 0;
@@ -48,10 +48,10 @@ Result<std::vector<ThreadTime>> read_thread_times(Pid pid) {
     if (auto text = read_proc_file(path + "/schedstat")) {
       if (auto run = parse_run_time(*text)) times.push_back({Tid{tid}, run->ran_ns});
     } else if (read_thread_stat(path + "/stat")) {
-      told = false;  // the thread is there, but its time is not
+      all_known = false;  // the thread is there, but its time is not
     }
   }
-  if (!told && times.empty()) {
+  if (!all_known && times.empty()) {
     return Error{ErrorCode::kUnsupported,
                  "this kernel does not tell the CPU time of threads (" + folder + "*/schedstat)"};
   }

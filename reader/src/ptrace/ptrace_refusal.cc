@@ -1,4 +1,4 @@
-// This gathers the facts from /proc, and has the sentence for each.
+// This gathers the refusal from /proc, and has the sentence for each.
 #include "ptrace/ptrace_refusal.h"
 
 #include <linux/capability.h>
@@ -66,14 +66,14 @@ std::string user(std::uint32_t uid) { return uid == 0 ? "root" : "user " + std::
 
 // Returns the reason for a thread whose IDs are not all labelscope's: the kernel compares the real,
 // the effective and the saved ones.
-std::string other_owner(const RefusalFacts& facts) {
-  const bool by_user = facts.other_uid.has_value();
+std::string other_owner(const PtraceRefusal& refusal) {
+  const bool by_user = refusal.other_uid.has_value();
   const auto name = [by_user](std::uint32_t id) {
     return by_user ? user(id) : "group " + std::to_string(id);
   };
-  const std::uint32_t other = by_user ? *facts.other_uid : *facts.other_gid;
-  const std::uint32_t real = by_user ? facts.uid : facts.gid;
-  const std::uint32_t own = by_user ? facts.own_uid : facts.own_gid;
+  const std::uint32_t other = by_user ? *refusal.other_uid : *refusal.other_gid;
+  const std::uint32_t real = by_user ? refusal.uid : refusal.gid;
+  const std::uint32_t own = by_user ? refusal.own_uid : refusal.own_gid;
   const std::string us = " and labelscope runs as " + name(own);
   if (other == real) return "it belongs to " + name(other) + us;
   return "its program has the rights of " + name(other) + " (set-" + (by_user ? "user" : "group") +
@@ -92,37 +92,37 @@ std::string yama_text(int scope) {
 }
 
 // If root lacks a capability, it is root in a container, and sudo gives it nothing.
-const char* give_capability(const RefusalFacts& facts) {
-  return facts.own_uid == 0 ? "give the container --cap-add SYS_PTRACE"
-                            : "try sudo, or give the container --cap-add SYS_PTRACE";
+const char* give_capability(const PtraceRefusal& refusal) {
+  return refusal.own_uid == 0 ? "give the container --cap-add SYS_PTRACE"
+                              : "try sudo, or give the container --cap-add SYS_PTRACE";
 }
 
 // Returns the reason if labelscope lacks CAP_SYS_PTRACE.
-std::string missing_capability(const RefusalFacts& facts) {
-  const std::string fix = std::string(": that needs CAP_SYS_PTRACE; ") + give_capability(facts);
-  if (facts.other_uid || facts.other_gid) return other_owner(facts) + fix;
-  if (facts.not_dumpable) {
+std::string missing_capability(const PtraceRefusal& refusal) {
+  const std::string fix = std::string(": that needs CAP_SYS_PTRACE; ") + give_capability(refusal);
+  if (refusal.other_uid || refusal.other_gid) return other_owner(refusal) + fix;
+  if (refusal.not_dumpable) {
     return "its process does not let others look into it (PR_SET_DUMPABLE 0, a change of its user, "
            "or a program file that its user may not read)" +
            fix;
   }
-  if (facts.more_capable) return "it has capabilities that labelscope does not have" + fix;
-  if (facts.yama && *facts.yama > 0) {
-    return "kernel.yama.ptrace_scope is " + std::to_string(*facts.yama) + ", " +
-           yama_text(*facts.yama) + fix +
-           (*facts.yama == 1 ? ", or sysctl kernel.yama.ptrace_scope=0" : "");
+  if (refusal.more_capable) return "it has capabilities that labelscope does not have" + fix;
+  if (refusal.yama && *refusal.yama > 0) {
+    return "kernel.yama.ptrace_scope is " + std::to_string(*refusal.yama) + ", " +
+           yama_text(*refusal.yama) + fix +
+           (*refusal.yama == 1 ? ", or sysctl kernel.yama.ptrace_scope=0" : "");
   }
-  if (facts.other_user_namespace.value_or(false)) return "it is in another user namespace" + fix;
-  return std::string("CAP_SYS_PTRACE is missing; ") + give_capability(facts);
+  if (refusal.other_user_namespace.value_or(false)) return "it is in another user namespace" + fix;
+  return std::string("CAP_SYS_PTRACE is missing; ") + give_capability(refusal);
 }
 
 // Returns the reason although labelscope has CAP_SYS_PTRACE.
-std::string beyond_capability(const RefusalFacts& facts) {
-  if (facts.yama.value_or(0) >= 3) {
+std::string beyond_capability(const PtraceRefusal& refusal) {
+  if (refusal.yama.value_or(0) >= 3) {
     return "kernel.yama.ptrace_scope is 3, " + yama_text(3) +
            ", whoever asks; set another value at boot";
   }
-  if (facts.other_user_namespace.value_or(false)) {
+  if (refusal.other_user_namespace.value_or(false)) {
     return "it is in another user namespace, where CAP_SYS_PTRACE of this one does not count; run "
            "labelscope as root of the host, or inside of that namespace";
   }
@@ -132,74 +132,76 @@ std::string beyond_capability(const RefusalFacts& facts) {
 
 }  // namespace
 
-RefusalFacts gather_refusal_facts(Tid tid, int errno_value) {
-  RefusalFacts facts;
-  facts.what = "thread " + std::to_string(raw(tid));
-  facts.errno_value = errno_value;
+PtraceRefusal study_refusal(Tid tid, int errno_value) {
+  PtraceRefusal refusal;
+  refusal.what = "thread " + std::to_string(raw(tid));
+  refusal.errno_value = errno_value;
   const std::string status = read_proc_line(proc_path(tid, "status"));
   const std::string own = read_proc_line("/proc/self/status");
   const std::string_view state = status_field(status, "State");
-  facts.ended =
+  refusal.ended =
       errno_value == ESRCH || status.empty() || state.starts_with('Z') || state.starts_with('X');
-  facts.tracer = static_cast<std::int64_t>(number_of(status_field(status, "TracerPid")));
-  if (facts.tracer == 0 && state.starts_with('t')) facts.tracer = -1;
-  if (facts.tracer > 0) {
-    facts.tracer_name = read_proc_line("/proc/" + std::to_string(facts.tracer) + "/comm");
-    const std::string tracer = read_proc_line("/proc/" + std::to_string(facts.tracer) + "/status");
-    facts.tracer_is_us = status_field(tracer, "Tgid") == std::to_string(::getpid());
+  refusal.tracer = static_cast<std::int64_t>(number_of(status_field(status, "TracerPid")));
+  if (refusal.tracer == 0 && state.starts_with('t')) refusal.tracer = -1;
+  if (refusal.tracer > 0) {
+    refusal.tracer_name = read_proc_line("/proc/" + std::to_string(refusal.tracer) + "/comm");
+    const std::string tracer =
+        read_proc_line("/proc/" + std::to_string(refusal.tracer) + "/status");
+    refusal.tracer_is_us = status_field(tracer, "Tgid") == std::to_string(::getpid());
   }
-  facts.own_process = status_field(status, "Tgid") == std::to_string(::getpid());
-  facts.filtered = is_filtered();
-  facts.kernel_thread = is_kernel_thread(tid);
+  refusal.own_process = status_field(status, "Tgid") == std::to_string(::getpid());
+  refusal.filtered = is_filtered();
+  refusal.kernel_thread = is_kernel_thread(tid);
   const std::uint64_t held = capabilities(own, "CapEff");
-  facts.may_trace_others = ((held >> CAP_SYS_PTRACE) & 1) != 0;
-  facts.own_uid = ::getuid();
-  facts.uid = static_cast<std::uint32_t>(number_of(status_field(status, "Uid")));
-  facts.other_uid = first_other(status_field(status, "Uid"), facts.own_uid);
-  facts.own_gid = ::getgid();
-  facts.gid = static_cast<std::uint32_t>(number_of(status_field(status, "Gid")));
-  facts.other_gid = first_other(status_field(status, "Gid"), facts.own_gid);
-  facts.not_dumpable = is_not_dumpable(tid, facts.uid);
-  facts.more_capable = (capabilities(status, "CapPrm") & ~capabilities(own, "CapPrm")) != 0;
+  refusal.may_trace_others = ((held >> CAP_SYS_PTRACE) & 1) != 0;
+  refusal.own_uid = ::getuid();
+  refusal.uid = static_cast<std::uint32_t>(number_of(status_field(status, "Uid")));
+  refusal.other_uid = first_other(status_field(status, "Uid"), refusal.own_uid);
+  refusal.own_gid = ::getgid();
+  refusal.gid = static_cast<std::uint32_t>(number_of(status_field(status, "Gid")));
+  refusal.other_gid = first_other(status_field(status, "Gid"), refusal.own_gid);
+  refusal.not_dumpable = is_not_dumpable(tid, refusal.uid);
+  refusal.more_capable = (capabilities(status, "CapPrm") & ~capabilities(own, "CapPrm")) != 0;
   const std::string its_namespace = link_of(proc_path(tid, "ns/user"));
   if (!its_namespace.empty()) {
-    facts.other_user_namespace = its_namespace != link_of("/proc/self/ns/user");
+    refusal.other_user_namespace = its_namespace != link_of("/proc/self/ns/user");
   }
   const std::string yama = read_proc_line("/proc/sys/kernel/yama/ptrace_scope");
-  if (!yama.empty()) facts.yama = static_cast<int>(number_of(yama));
-  return facts;
+  if (!yama.empty()) refusal.yama = static_cast<int>(number_of(yama));
+  return refusal;
 }
 
-Error explain_refusal(const RefusalFacts& facts) {
-  if (facts.ended) return Error{ErrorCode::kVanished, facts.what + " has ended"};
-  const std::string start = facts.what + " cannot be looked into: ";
+Error explain_refusal(const PtraceRefusal& refusal) {
+  if (refusal.ended) return Error{ErrorCode::kVanished, refusal.what + " has ended"};
+  const std::string start = refusal.what + " cannot be looked into: ";
   auto refused = [&](const std::string& why) { return Error{ErrorCode::kPermission, start + why}; };
-  if (facts.own_process) return refused("it is one of labelscope's own");
-  if (facts.tracer_is_us) return refused("labelscope traces it already");
-  if (facts.tracer > 0) {
-    const std::string name = facts.tracer_name.empty() ? "process" : facts.tracer_name;
-    return refused("it is already traced by " + name + " (" + std::to_string(facts.tracer) +
+  if (refusal.own_process) return refused("it is one of labelscope's own");
+  if (refusal.tracer_is_us) return refused("labelscope traces it already");
+  if (refusal.tracer > 0) {
+    const std::string name = refusal.tracer_name.empty() ? "process" : refusal.tracer_name;
+    return refused("it is already traced by " + name + " (" + std::to_string(refusal.tracer) +
                    "), and a thread has one tracer at most; detach that one, or end it");
   }
-  if (facts.tracer < 0) {
+  if (refusal.tracer < 0) {
     return refused(
         "it is already traced by a process outside of this container, and a thread has "
         "one tracer at most");
   }
-  if (facts.kernel_thread) {
+  if (refusal.kernel_thread) {
     return refused("it is a kernel thread, and has no memory of its own");
   }
-  if (facts.errno_value == ENOSYS) {
+  if (refusal.errno_value == ENOSYS) {
     return refused(
         "this system has no ptrace() (a sandbox such as gVisor); run labelscope outside "
         "of it");
   }
-  if (facts.filtered) {
+  if (refusal.filtered) {
     return refused(
         "a seccomp filter, the container's most likely, forbids ptrace(); give it "
         "--cap-add SYS_PTRACE or another seccomp profile");
   }
-  return refused(facts.may_trace_others ? beyond_capability(facts) : missing_capability(facts));
+  return refused(refusal.may_trace_others ? beyond_capability(refusal)
+                                          : missing_capability(refusal));
 }
 
 }  // namespace labelscope

@@ -1,5 +1,5 @@
 // This explains why the kernel does not let labelscope look at a thread, and what would help. EPERM
-// alone has a dozen reasons; the facts that distinguish them are in /proc, and are gathered after
+// alone has a dozen reasons; the refusal that distinguish them are in /proc, and are gathered after
 // the refusal.
 //
 // Sources: ptrace(2), "Ptrace access mode checking"; the kernel's kernel/ptrace.c
@@ -15,7 +15,7 @@
 
 namespace labelscope {
 
-struct RefusalFacts {
+struct PtraceRefusal {
   std::string what;     // what was tried, for the sentence: "thread 17"
   int errno_value = 0;  // the errno of ptrace()
   bool ended = false;
@@ -40,10 +40,10 @@ struct RefusalFacts {
   std::optional<int> yama;                   // kernel.yama.ptrace_scope, if there is Yama
 };
 
-RefusalFacts gather_refusal_facts(Tid tid, int errno_value);
+PtraceRefusal study_refusal(Tid tid, int errno_value);
 
 // Returns kVanished if the thread has ended, else kPermission: a clause with the reason and the
 // smallest fix.
-Error explain_refusal(const RefusalFacts& facts);
+Error explain_refusal(const PtraceRefusal& refusal);
 
 }  // namespace labelscope

@@ -228,7 +228,7 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
   const std::optional<Awaited> seized_before = take_awaited(tid);
   const auto process = seized_before ? seized_before->process : process_of(tid);
   if (patience.count() > 0) settle();
-  if (!process) return explain_refusal(gather_refusal_facts(tid, ESRCH));
+  if (!process) return explain_refusal(study_refusal(tid, ESRCH));
   Awaited thread{tid, *process, {}};
   if (seized_before) {
     thread = *seized_before;
@@ -236,7 +236,7 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
     if (!becomes_interruptible(tid, deadline)) return did_not_stop(tid);
     thread.since = Clock::now();
     if (const int failure = seize_thread(tid); failure != 0) {
-      return explain_refusal(gather_refusal_facts(tid, failure));
+      return explain_refusal(study_refusal(tid, failure));
     }
     // This fails if the thread has ended meanwhile. wait_for_stop() then reports that.
     interrupt_thread(tid);
@@ -247,24 +247,24 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
 }
 
 Error StoppedThread::refusal(Tid tid, Error refused) {
-  Error explained = explain_refusal(gather_refusal_facts(tid, EACCES));
+  Error explained = explain_refusal(study_refusal(tid, EACCES));
   return explained.code == ErrorCode::kVanished ? refused : explained;
 }
 
 std::optional<Tid> StoppedThread::late_stop() {
   thread_local Clock::time_point all_asked;
-  thread_local Clock::time_point none_told;  // at that time no thread had stopped
+  thread_local Clock::time_point none_stopped;  // at that time no thread had stopped
   if (awaited().empty()) return std::nullopt;
   const auto now = Clock::now();
   if (const auto tid = any_event()) {
     auto found =
         std::ranges::find_if(awaited(), [&](const Awaited& thread) { return thread.tid == *tid; });
     if (found != awaited().end()) {
-      found->since = std::max(found->since, none_told);
+      found->since = std::max(found->since, none_stopped);
       return tid;
     }
   } else {
-    none_told = now;
+    none_stopped = now;
   }
   // Another part of the program may have collected the event with a waitpid() of its own.
   if (now - all_asked < kBetweenAskingAll) return std::nullopt;

@@ -107,12 +107,12 @@ class SlotReader {
         return try_descriptor(relocation, words[0], words[1]);
       case TlsRelocationKind::kTpOff:
         if (words[0] == 0 && !zero_is_an_offset()) return not_relocated(relocation);
-        tell([&] { return "the word is an offset from the thread pointer"; });
+        note_meaning([&] { return "the word is an offset from the thread pointer"; });
         return accept(AccessModel::kInitialExec,
                       tp_offset(static_cast<std::int64_t>(words[0]) + correction(relocation)));
       case TlsRelocationKind::kDtpMod:
         if (words[0] == 0) return not_relocated(relocation);
-        tell([&] {
+        note_meaning([&] {
           return "module ID " + std::to_string(words[0]) +
                  (relocation.by_name
                       ? ", offset " + hex(words[1])
@@ -145,7 +145,7 @@ class SlotReader {
     const Status read = memory_.read(resolver, std::as_writable_bytes(std::span(code)));
     if (!read) return unreadable(relocation, "its resolver " + hex(resolver), read.error());
     if (is_static_tlsdesc_resolver(module_.image->machine(), code.data(), code.size())) {
-      tell([&] {
+      note_meaning([&] {
         return "a static TLS descriptor: the resolver's code returns the argument, so " +
                signed_hex(static_cast<std::int64_t>(argument)) +
                " is the offset from the thread pointer";
@@ -161,7 +161,7 @@ class SlotReader {
     std::uint64_t offset = (*index)[1] + static_cast<std::uint64_t>(correction(relocation));
     // Only glibc's descriptor has a third word.
     std::uint64_t generation = libc_().kind() == LibcTls::Kind::kMusl ? 0 : (*index)[2];
-    tell([&] {
+    note_meaning([&] {
       return "a dynamic TLS descriptor: the resolver's code does not return the argument, which "
              "leads to module ID " +
              std::to_string((*index)[0]) + ", offset " + hex((*index)[1]) +
@@ -200,7 +200,7 @@ class SlotReader {
     return true;
   }
   bool refuse(const TlsRelocation& relocation, const std::string& reason) {
-    tell([&] { return reason; });
+    note_meaning([&] { return reason; });
     reasons_.push_back("the relocation at " + hex(relocation.slot) + " does not help: " + reason);
     return false;
   }
@@ -211,11 +211,11 @@ class SlotReader {
   // Keeps in the trace what the words of the current slot are taken for. The text is made only if
   // there is a trace.
   template <class MakeClause>
-  void tell(const MakeClause& make_clause) {
+  void note_meaning(const MakeClause& make_clause) {
     if (trace_ == nullptr || trace_->slots.empty()) return;
-    std::string& told = trace_->slots.back().taken_for;
-    if (!told.empty()) told += "; ";
-    told += make_clause();
+    std::string& meaning = trace_->slots.back().taken_for;
+    if (!meaning.empty()) meaning += "; ";
+    meaning += make_clause();
   }
   bool not_relocated(const TlsRelocation& relocation) {
     waiting_ = true;

@@ -15,8 +15,8 @@ constexpr std::string_view kDidNotFit = "they did not fit into the ring buffer";
 constexpr std::string_view kTablesNotUsed = "files whose call frame information was not used";
 
 constexpr CounterText kTexts[] = {
-    {kOfOtherProcesses, "of-other-processes", kFact, "events while another process ran"},
-    {kOutsidePidNamespace, "outside-pid-namespace", kFact,
+    {kOfOtherProcesses, "of-other-processes", kStatistic, "events while another process ran"},
+    {kOutsidePidNamespace, "outside-pid-namespace", kStatistic,
      "events while a process outside of this PID namespace ran"},
     {kNoScratch, "no-scratch", kProblem, "samples that there was no memory for"},
     {kDroppedLabelReads, "dropped-label-reads", kProblem, "repeated label reads that were lost",
@@ -30,9 +30,10 @@ constexpr CounterText kTexts[] = {
     {kUserStackFailed, "user-stack-failed", kProblem, "samples without user stack",
      "the thread was starting, ending, or the kernel's own"},
     {kKernelStackFailed, "kernel-stack-failed", kProblem, "samples without kernel stack"},
-    {kRetriesScheduled, "retries-scheduled", kFact, "reads of missing pages that were repeated"},
-    {kRetriesSent, "retries-sent", kFact, "repeated reads that were sent"},
-    {kRetriesOfDroppedSamples, "retries-of-dropped-samples", kFact,
+    {kRetriesScheduled, "retries-scheduled", kStatistic,
+     "reads of missing pages that were repeated"},
+    {kRetriesSent, "retries-sent", kStatistic, "repeated reads that were sent"},
+    {kRetriesOfDroppedSamples, "retries-of-dropped-samples", kStatistic,
      "repeated reads of samples that were dropped"},
     {kRetriesRefusedPending, "retries-refused-pending", kProblem, kNotRepeated,
      "one was under way for the thread"},
@@ -66,23 +67,23 @@ constexpr CounterText kTexts[] = {
      "processes without labels of their first thread",
      "it must be stopped once for that, and may not be: somebody else traces it, or ptrace is not "
      "permitted"},
-    {kUnwindTables, "unwind-tables", kFact, "files with unwind tables"},
-    {kUnwindTableBytes, "unwind-table-bytes", kFact, "bytes of unwind tables"},
+    {kUnwindTables, "unwind-tables", kStatistic, "files with unwind tables"},
+    {kUnwindTableBytes, "unwind-table-bytes", kStatistic, "bytes of unwind tables"},
     {kUnwindTablesFailed, "unwind-tables-failed", kProblem, kTablesNotUsed,
      "they could not be opened, or are damaged"},
     {kUnwindTablesWithoutRoom, "unwind-tables-without-room", kProblem, kTablesNotUsed,
      "a larger --max-unwind-mb helps, unless more than 8,192 files are loaded at a time"},
-    {kUnwindTablesEvicted, "unwind-tables-evicted", kFact,
+    {kUnwindTablesEvicted, "unwind-tables-evicted", kStatistic,
      "unwind tables that were dropped for others"},
     {kUnwindMappingsWithoutRoom, "unwind-mappings-without-room", kProblem,
      "mappings in which stacks end", "too many"},
 
-    {kTicks, "ticks", kFact, "ticks"},
+    {kTicks, "ticks", kStatistic, "ticks"},
     {kTicksSkipped, "ticks-skipped", kProblem, "ticks that were skipped",
      "labelscope had no processor at their time, or stopping threads took longer than a tick: a "
      "lower -F helps",
      ", or --backend bpf"},
-    {kThreadsEndedFirst, "threads-ended-first", kFact,
+    {kThreadsEndedFirst, "threads-ended-first", kStatistic,
      "threads that ended before they were sampled"},
     {kThreadsNotStopped, "threads-not-stopped", kProblem, kNeitherNor,
      "the thread did not stop in time: it waits in the kernel for something that nothing "
@@ -91,7 +92,7 @@ constexpr CounterText kTexts[] = {
     {kThreadsWithoutProcessor, "threads-without-processor", kProblem, kNeitherNor,
      "the thread waited for a processor and did not stop in time, since too many threads can run",
      ": --backend bpf reads them without stopping them"},
-    {kThreadsWaitingAgain, "threads-waiting-again", kFact,
+    {kThreadsWaitingAgain, "threads-waiting-again", kStatistic,
      "threads that waited again when they were stopped"},
     {kThreadsWithoutCpuTime, "threads-without-cpu-time", kProblem,
      "threads whose CPU time is not told",
@@ -136,20 +137,20 @@ constexpr CounterText kTexts[] = {
      {},
      {},
      "processes whose fork was not seen"},
-    {kSamplesWithFpFrames, "samples-with-fp-frames", kFact,
+    {kSamplesWithFpFrames, "samples-with-fp-frames", kStatistic,
      "samples with frames found by frame pointers"},
-    {kFpFrames, "fp-frames", kFact, "frames found by frame pointers"},
+    {kFpFrames, "fp-frames", kStatistic, "frames found by frame pointers"},
     {kMappingsForgotten, "mappings-forgotten", kProblem,
      "mappings of code that were forgotten, since no sample was in them",
      "a process makes them without end; samples in code that is gone when they are looked at have "
      "no name"},
 
-    {kLabelsLeftOut, "labels-left-out", kFact,
+    {kLabelsLeftOut, "labels-left-out", kStatistic,
      "labels of samples left out by --label-deny or --label-allow"},
-    {kLabelsHashed, "labels-hashed", kFact, "labels of samples hashed by --label-hash"},
+    {kLabelsHashed, "labels-hashed", kStatistic, "labels of samples hashed by --label-hash"},
 
 #define LS_STACK_COUNTER_TEXT(end, name, does) \
-  {stack_counter(end), "stacks-" name, kFact, "stacks that " does},
+  {stack_counter(end), "stacks-" name, kStatistic, "stacks that " does},
     LS_STACK_ENDS(LS_STACK_COUNTER_TEXT)
 #undef LS_STACK_COUNTER_TEXT
 };

@@ -90,8 +90,8 @@ constexpr Counter stack_counter(ls_stack_end end) {
 struct CounterText {
   Counter counter;
   std::string_view name;  // its name in files
-  // What is counted, for people. A fact is only written to files; a problem is also reported.
-  enum class Meaning : std::uint8_t { kFact, kProblem } meaning;
+  // What is counted, for people. A statistic is only written to files; a problem is also reported.
+  enum class Meaning : std::uint8_t { kStatistic, kProblem } meaning;
   std::string_view what;
   std::string_view why = {};        // for a problem: why, and what helps
   std::string_view why_here = {};   // the same, if --backend bpf is possible too

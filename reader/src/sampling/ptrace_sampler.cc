@@ -63,7 +63,7 @@ struct Events {
   std::uint64_t children_refused = 0;        // because they may not be looked at
   std::uint64_t children_without_files = 0;  // because too many are open
   std::uint64_t mappings_not_read = 0;
-  std::uint64_t threads_untold = 0;  // ThreadList::untold() of processes that have ended
+  std::uint64_t without_times = 0;  // ThreadList::without_times() of processes that have ended
 };
 
 class TickingSampler final : public PtraceSampler {
@@ -144,7 +144,7 @@ Status TickingSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recip
 Status TickingSampler::remove_process(Pid pid) {
   auto known = processes_.find(pid);
   if (known == processes_.end()) return {};
-  events_.threads_untold += known->second->threads().untold();
+  events_.without_times += known->second->threads().without_times();
   processes_.erase(known);
   return {};
 }
@@ -228,15 +228,16 @@ void TickingSampler::sample_threads(SampledProcess& process, EventHandler& handl
     if (options_.mode == SampleMode::kCpu && !list.runs_and_is_due(thread)) continue;
     list.refresh_name(thread);
     auto found = threads_.sample(process, thread, handler);
-    if (found == ThreadSampler::Found::kOtherProgram) {
+    if (found == ThreadSampler::Attempt::kOtherProgram) {
       notice_program(process, handler);
       found = threads_.sample(process, thread, handler);  // with the new program's plan
     }
-    while (found == ThreadSampler::Found::kNoTable) {
+    while (found == ThreadSampler::Attempt::kNoTable) {
       process.unwinder()->make_tables(process.process());
       found = threads_.sample(process, thread, handler);
     }
-    if (found == ThreadSampler::Found::kWaiting || found == ThreadSampler::Found::kOtherProgram) {
+    if (found == ThreadSampler::Attempt::kWaiting ||
+        found == ThreadSampler::Attempt::kOtherProgram) {
       list.give_back(thread);
     }
   }
@@ -335,9 +336,9 @@ Counters TickingSampler::counters() const {
   others[Counter::kChildrenRefused] = events_.children_refused;
   others[Counter::kChildrenWithoutFiles] = events_.children_without_files;
   others[Counter::kMappingsNotRead] = events_.mappings_not_read;
-  std::uint64_t untold = events_.threads_untold;
-  for (const auto& [pid, process] : processes_) untold += process->threads().untold();
-  if (options_.mode == SampleMode::kCpu) others[Counter::kThreadsWithoutCpuTime] = untold;
+  std::uint64_t without_times = events_.without_times;
+  for (const auto& [pid, process] : processes_) without_times += process->threads().without_times();
+  if (options_.mode == SampleMode::kCpu) others[Counter::kThreadsWithoutCpuTime] = without_times;
   return counters;
 }
 

@@ -105,10 +105,10 @@ void ThreadList::begin(ListedThread& thread, std::int32_t tid) {
   thread.seen_first = Clock::now();
   const std::string path = folder_ + std::to_string(tid);
   UniqueFd run_time(::open((path + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
-  thread.told = run_time.valid();
-  if (thread.told && may_be_held(run_time)) thread.run_time = std::move(run_time);
+  thread.has_account = run_time.valid();
+  if (thread.has_account && may_be_held(run_time)) thread.run_time = std::move(run_time);
   // If the thread has ended already, its CPU time is not needed.
-  if (!thread.told && ::access(path.c_str(), F_OK) == 0) ++untold_;
+  if (!thread.has_account && ::access(path.c_str(), F_OK) == 0) ++without_times_;
 }
 
 // The number of an ended thread is still listed. If it is the process's first thread, it may be a
@@ -180,7 +180,7 @@ void ThreadList::revive() {
 }
 
 bool ThreadList::read_run_time(ListedThread& thread) {
-  if (!thread.told) return false;
+  if (!thread.has_account) return false;
   UniqueFd own;
   if (!thread.run_time.valid()) {
     own.reset(::open((folder_ + std::to_string(raw(thread.tid)) + "/schedstat").c_str(),
@@ -206,7 +206,7 @@ char ThreadList::state_of(const ListedThread& thread) const {
 
 bool ThreadList::runs_and_is_due(ListedThread& thread) {
   // Without schedstat the state alone decides, as if the thread had run for the whole period.
-  if (!thread.told) {
+  if (!thread.has_account) {
     if (state_of(thread) != 'R') return false;
     thread.ran += period_;
     return true;
@@ -223,7 +223,7 @@ bool ThreadList::runs_and_is_due(ListedThread& thread) {
 }
 
 bool ThreadList::was_on_processor(ListedThread& thread) {
-  if (!thread.told) return true;
+  if (!thread.has_account) return true;
   const std::chrono::nanoseconds waited = thread.waited;
   return !read_run_time(thread) || thread.waited - waited < kShortWait ||
          thread.credit >= period_ * kMostWaiting;

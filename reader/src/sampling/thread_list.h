@@ -24,7 +24,7 @@ struct ListedThread {
   // The thread's schedstat file, kept open because it is read at every tick. It is not valid if
   // there is no descriptor left for it.
   UniqueFd run_time;
-  bool told = false;                   // true if the kernel has such a file
+  bool has_account = false;            // true if the kernel has such a file
   std::chrono::nanoseconds ran{0};     // CPU time so far, as last read
   std::chrono::nanoseconds waited{};   // time spent waiting for a processor, as last read
   std::chrono::nanoseconds before{0};  // the part of `ran` from before sampling began
@@ -77,7 +77,7 @@ class ThreadList {
   char state_of(const ListedThread& thread) const;
   std::map<std::int32_t, ListedThread>& threads() { return threads_; }
   // Returns the number of threads so far whose CPU time the kernel does not publish.
-  std::uint64_t untold() const { return untold_; }
+  std::uint64_t without_times() const { return without_times_; }
   // Reads the name again if it may have changed.
   void refresh_name(ListedThread& thread);
 
@@ -99,7 +99,7 @@ class ThreadList {
   std::map<std::int32_t, ListedThread> threads_;
   std::vector<Ended> ended_;
   std::uint64_t listing_ = 0;
-  std::uint64_t untold_ = 0;
+  std::uint64_t without_times_ = 0;
 };
 
 }  // namespace labelscope

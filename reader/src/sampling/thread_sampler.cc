@@ -25,8 +25,8 @@ constexpr milliseconds kHopeless{1000};
 
 }  // namespace
 
-ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread& thread,
-                                           EventHandler& handler) {
+ThreadSampler::Attempt ThreadSampler::sample(SampledProcess& process, ListedThread& thread,
+                                             EventHandler& handler) {
   Seen seen;
   label_bytes_.clear();
   auto time = Clock::now();
@@ -44,7 +44,7 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
         (stopped->was_waiting() || !process.threads().was_on_processor(thread))) {
       stops_.add(stopped->held());
       ++threads_waiting_;
-      return Found::kWaiting;
+      return Attempt::kWaiting;
     }
     if (stopped) {
       time = Clock::now();
@@ -53,16 +53,16 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
         seen = look_at(process, thread.tid, held);
         stops_.add(held.held());
       }
-      if (seen.other_program) return Found::kOtherProgram;
+      if (seen.other_program) return Attempt::kOtherProgram;
       // Otherwise a thread that may stop at any moment would be held while a table is made.
       if (process.unwinder() != nullptr && process.unwinder()->lacks_tables() && !settle()) {
-        return Found::kNoTable;
+        return Attempt::kNoTable;
       }
     } else if (stopped.error().code == ErrorCode::kVanished) {
       // The thread has ended, or is just ending: there is nothing to sample.
       thread.ended = true;
       ++threads_ended_first_;
-      return Found::kEnd;
+      return Attempt::kEnd;
     } else {
       thread.refused = stopped.error().code == ErrorCode::kPermission;
       if (thread.refused && refusal_.empty()) refusal_ = stopped.error().context;
@@ -78,7 +78,7 @@ ThreadSampler::Found ThreadSampler::sample(SampledProcess& process, ListedThread
     }
   }
   hand_out(process, thread, seen, time, handler);
-  return Found::kThread;
+  return Attempt::kThread;
 }
 
 bool ThreadSampler::settle() {

@@ -20,14 +20,14 @@ class ThreadSampler {
  public:
   explicit ThreadSampler(const PtraceSamplerOptions& options) : options_(options) {}
 
-  enum class Found {
+  enum class Attempt {
     kThread,
     kOtherProgram,  // no sample yet: the process runs another program than the known one
     kNoTable,       // no sample: its stack lacks a table that can be made now
     kEnd,           // no sample: the thread has ended
     kWaiting,       // no sample: CPU time is sampled, and the thread was on no processor
   };
-  Found sample(SampledProcess& process, ListedThread& thread, EventHandler& handler);
+  Attempt sample(SampledProcess& process, ListedThread& thread, EventHandler& handler);
 
   // Lets go of threads that stopped too late for their sample. Returns true if some have not
   // stopped yet.

@@ -8,7 +8,7 @@
 
 #include "elf/elf_image.h"
 #include "elf/foreign_file.h"
-#include "sources/file_facts.h"
+#include "sources/file_inspection.h"
 #include "sources/label_source.h"
 
 namespace labelscope {

@@ -88,7 +88,7 @@ struct Reachable {
 };
 
 // Something that a source knows of a file, for people: "Go", "go1.19.8".
-struct SourceFact {
+struct SourceDetail {
   std::string_view name;
   std::string text;  // bytes
 };
@@ -111,8 +111,8 @@ struct ReadingStory {
   std::vector<Finding> findings;
 
   // Adds that `what` ("the record") is at an address that cannot be read.
-  void tell_unreadable(const std::string& what, Address address);
-  void tell_outcome(const Observation& seen);
+  void add_unreadable(const std::string& what, Address address);
+  void add_outcome(const Observation& seen);
 };
 
 class LabelSource {
@@ -137,7 +137,7 @@ class LabelSource {
   };
   const About about;
 
-  explicit LabelSource(const About& facts) : about(facts) {}
+  explicit LabelSource(const About& source) : about(source) {}
   LabelSource(const LabelSource&) = delete;
   LabelSource& operator=(const LabelSource&) = delete;
   virtual ~LabelSource() = default;
@@ -170,8 +170,8 @@ class LabelSource {
   virtual AccessPlan reach(const Reachable& publisher) const;
   // Adapts the walk to the facts that the process publishes, which may be null.
   virtual void adapt(const ProcessFacts*, ls_tls_recipe&) const {}
-  // Returns facts that symbols do not show.
-  virtual std::vector<SourceFact> facts(const FileInspection&) const { return {}; }
+  // Returns what symbols do not show.
+  virtual std::vector<SourceDetail> details(const FileInspection&) const { return {}; }
 
   // Reads the labels of one thread. A source that sends raw blocks takes and decodes one, unless it
   // replaces this.
@@ -181,7 +181,7 @@ class LabelSource {
   // names that the process publishes are checked only if there is `thread.thread`.
   virtual SetCheck check(const ThreadView&) const { return {}; }
   // Returns words behind the variable that a writer is likely to write next, the likeliest first.
-  virtual std::vector<Address> telling_words(const MemorySource&, Address /*variable*/) const {
+  virtual std::vector<Address> likely_words(const MemorySource&, Address /*variable*/) const {
     return {};
   }
   // These are for a source that sends raw blocks (label_blocks.h): its bytes, and the labels of

@@ -78,7 +78,7 @@ std::span<const Rule> all_rules() {
   return rules;
 }
 
-void ReadingStory::tell_unreadable(const std::string& what, Address address) {
+void ReadingStory::add_unreadable(const std::string& what, Address address) {
   steps.push_back(what + " at " + hex(address) + " cannot be read");
   findings.push_back(
       {FindingCode::kBadPointer,
@@ -86,7 +86,7 @@ void ReadingStory::tell_unreadable(const std::string& what, Address address) {
        {}});
 }
 
-void ReadingStory::tell_outcome(const Observation& seen) {
+void ReadingStory::add_outcome(const Observation& seen) {
   steps.push_back("outcome: " + std::string(outcome_name(seen.outcome)) + ", " +
                   std::to_string(seen.labels.size()) +
                   (seen.labels.size() == 1 ? " label" : " labels"));

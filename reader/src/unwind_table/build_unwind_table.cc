@@ -83,8 +83,8 @@ Result<UnwindTable> TableBuilder::build(UniqueFd file) {
   const auto& functions = frames_ ? frames_->functions() : kNone;
   next_function_ = functions.begin();
   functions_end_ = functions.end();
-  table_.facts.functions = functions.size();
-  table_.facts.damaged_functions = frames_ ? frames_->damaged() : 0;
+  table_.counts.functions = functions.size();
+  table_.counts.damaged_functions = frames_ ? frames_->damaged() : 0;
 
   std::vector<LoadSegment> code;
   std::copy_if(table_.segments.begin(), table_.segments.end(), std::back_inserter(code),
@@ -150,7 +150,7 @@ Status TableBuilder::add_segment(const LoadSegment& segment) {
   if (!pieces_.empty() && at < pieces_.back().start) {
     return Error{ErrorCode::kMalformed, "its segments overlap"};
   }
-  table_.facts.code_bytes += segment.file_size;
+  table_.counts.code_bytes += segment.file_size;
   for (; next_function_ != functions_end_ && next_function_->start < end; ++next_function_) {
     if (next_function_->end <= at) continue;
     const std::uint64_t start = std::max(next_function_->start, at);
@@ -174,14 +174,14 @@ Status TableBuilder::add_function(std::uint64_t start, std::uint64_t end) {
     const int return_address =
         frame == nullptr ? -1 : dwarf_frame_info(frame.get(), &from, &to, &signal);
     if (return_address < 0 || to <= at) {
-      ++(frame == nullptr ? table_.facts.hidden_functions : table_.facts.damaged_functions);
-      table_.facts.unsupported_bytes += end - at;
+      ++(frame == nullptr ? table_.counts.hidden_functions : table_.counts.damaged_functions);
+      table_.counts.unsupported_bytes += end - at;
       return put(at, rule_of_kind(LS_CFA_UNSUPPORTED));
     }
     const ls_unwind_rule rule =
         rule_of_frame(frame.get(), table_.machine, signal, static_cast<unsigned>(return_address));
     to = std::min<std::uint64_t>(to, end);
-    if (rule.cfa == LS_CFA_UNSUPPORTED) table_.facts.unsupported_bytes += to - at;
+    if (rule.cfa == LS_CFA_UNSUPPORTED) table_.counts.unsupported_bytes += to - at;
     // A handler returns to the first byte, and return addresses are looked up one byte before.
     const bool early = signal && at == start && !pieces_.empty() && pieces_.back().start < at;
     if (Status status = put(early ? at - 1 : at, rule); !status) return status;
@@ -193,15 +193,15 @@ Status TableBuilder::add_function(std::uint64_t start, std::uint64_t end) {
 void TableBuilder::find_go_code(const ElfImage& elf) {
   const auto functions = GoFunctions::read(elf, [this] { return !check_time(); });
   if (!functions) {
-    table_.facts.go_refused = functions.error().code != ErrorCode::kNotFound;
+    table_.counts.go_refused = functions.error().code != ErrorCode::kNotFound;
     return;
   }
   // Half of the limits is kept for the other code of the file.
   const CodeLimits half{limits_.rows / 2, LS_UNWIND_BLOCK_ROWS / 2, limits_.rules / 2};
   auto code = go_frames(*functions, file_, table_.machine, entry_, half);
-  table_.facts.go_refused = !code;
+  table_.counts.go_refused = !code;
   if (!code) return;
-  table_.facts.go_functions = functions->count();
+  table_.counts.go_functions = functions->count();
   go_end_ = functions->end();
   go_code_ = *std::move(code);
 }
@@ -228,8 +228,8 @@ Status TableBuilder::add_go_code(std::uint64_t start, std::uint64_t end) {
     const std::uint64_t up_to = std::next(part) != go_code_.cend() ? std::next(part)->start : end;
     const std::uint64_t bytes = std::min(up_to, end) - from;
     const bool by_fp = part->rule.cfa == LS_CFA_GAP_FP;
-    if (by_fp || part->rule.cfa == LS_CFA_GAP) table_.facts.gap_bytes += bytes;
-    if (by_fp) table_.facts.frame_pointer_bytes += bytes;
+    if (by_fp || part->rule.cfa == LS_CFA_GAP) table_.counts.gap_bytes += bytes;
+    if (by_fp) table_.counts.frame_pointer_bytes += bytes;
     if (Status status = put(from, part->rule); !status) return status;
   }
   return {};
@@ -244,10 +244,10 @@ Status TableBuilder::add_unknown(std::uint64_t start, std::uint64_t end) {
                         (limits_.rules - rules_.rules().size()) / 2};
   const auto parts = look_at_undescribed_code(file_, table_.machine,
                                               {start, end, entry_, &*known_functions_, half});
-  table_.facts.gap_bytes += end - start;
+  table_.counts.gap_bytes += end - start;
   for (auto part = parts.begin(); part != parts.end(); ++part) {
     const std::uint64_t up_to = std::next(part) != parts.end() ? std::next(part)->start : end;
-    if (part->rule.cfa == LS_CFA_GAP_FP) table_.facts.frame_pointer_bytes += up_to - part->start;
+    if (part->rule.cfa == LS_CFA_GAP_FP) table_.counts.frame_pointer_bytes += up_to - part->start;
     if (Status status = put(part->start, part->rule); !status) return status;
   }
   return {};

@@ -26,7 +26,7 @@ struct UnwindTableLimits {
 };
 
 // Numbers about the code of a file.
-struct UnwindTableFacts {
+struct CodeCounts {
   std::uint64_t functions = 0;  // functions that call frame information describes
   // functions whose description cannot be read; their code is unsupported
   std::uint64_t damaged_functions = 0;
@@ -49,7 +49,7 @@ struct UnwindTable {
   std::vector<std::uint32_t> rows;
   std::vector<ls_unwind_rule> rules;
   std::vector<LoadSegment> segments;  // they show where a mapping of the file has its code
-  UnwindTableFacts facts;
+  CodeCounts counts;
 
   // Returns the rule for a link-time address; null if there is no code of the file.
   const ls_unwind_rule* rule_at(std::uint64_t address) const;

@@ -153,8 +153,8 @@ TEST_CASE("comparison: equal recordings differ in nothing, and few samples tell 
   for (const ComparedTable& table : same.tables) {
     for (const ComparedRow& row : table.rows) CHECK(row.is_noise());
   }
-  CHECK(standard_errors(0, 100, 4, 100) < kTelling);  // one of eight is so by chance
-  CHECK(standard_errors(0, 100, 7, 100) > kTelling);
+  CHECK(standard_errors(0, 100, 4, 100) < kSignificant);  // one of eight is so by chance
+  CHECK(standard_errors(0, 100, 7, 100) > kSignificant);
   CHECK(standard_errors(100, 1000, 200, 1000) > 5);
   CHECK(standard_errors(200, 1000, 100, 1000) < -5);
   CHECK(standard_errors(1000, 1000, 1000, 1000) == Approx(0));
@@ -172,7 +172,7 @@ TEST_CASE("comparison: of what does not differ, one of twenty at most looks as i
       constexpr int kTrials = 4000;
       for (int i = 0; i < kTrials; ++i) {
         const auto all = static_cast<std::uint64_t>(samples);
-        alarms += std::abs(standard_errors(a(dice), all, b(dice), 3 * all)) >= kTelling ? 1 : 0;
+        alarms += std::abs(standard_errors(a(dice), all, b(dice), 3 * all)) >= kSignificant ? 1 : 0;
       }
       CHECK(alarms <= kTrials * 55 / 1000);
     }
@@ -202,8 +202,8 @@ TEST_CASE("comparison: the table says what is noise, and no label byte reaches a
   const std::string few = text_of(compare(shop(6, 3, 1), shop(6, 2, 2)));
   CHECK(few.find("-10.0 ~") != std::string::npos);
   CHECK(few.find("~ may be chance") != std::string::npos);
-  const std::string telling = text_of(compare(shop(600, 300, 100), shop(100, 300, 600)));
-  CHECK(telling.find("-50.0  ") != std::string::npos);
+  const std::string significant = text_of(compare(shop(600, 300, 100), shop(100, 300, 600)));
+  CHECK(significant.find("-50.0  ") != std::string::npos);
 }
 
 TEST_CASE("comparison: JSON has every row with its numbers") {

@@ -13,7 +13,7 @@ const std::string kUid = "9d8f6c5e-1234-4abc-8def-0123456789ab";
 const std::string kUidOfSystemd = "9d8f6c5e_1234_4abc_8def_0123456789ab";
 const std::string kStaticUid = "0123456789abcdef0123456789abcdef";
 
-CgroupFacts v2(const std::string& path) { return parse_cgroup("0::" + path + "\n"); }
+CgroupNames v2(const std::string& path) { return parse_cgroup("0::" + path + "\n"); }
 
 }  // namespace
 
@@ -44,7 +44,7 @@ TEST_CASE("cgroup: kubernetes, by both drivers and versions") {
     INFO(path);
     CHECK(v2(path).container == kId);
     CHECK(v2(path).pod == kUid);
-    const CgroupFacts v1 =
+    const CgroupNames v1 =
         parse_cgroup("12:memory:" + path + "\n1:name=systemd:" + path + "\n0::/\n");
     CHECK(v1.container == kId);
     CHECK(v1.pod == kUid);
@@ -72,7 +72,7 @@ TEST_CASE("cgroup: systemd's units, the innermost one") {
 
 TEST_CASE("cgroup: the innermost container counts, and version 2 before the others") {
   CHECK(v2("/docker/" + kId + "/docker/" + kOther).container == kOther);
-  const CgroupFacts both =
+  const CgroupNames both =
       parse_cgroup("4:cpu:/docker/" + kOther + "\n1:name=systemd:/a.service\n0::/docker/" + kId);
   CHECK(both.container == kId);
   CHECK(both.unit == "a.service");
@@ -92,9 +92,9 @@ TEST_CASE("cgroup: what only looks like an ID is none") {
 TEST_CASE("cgroup: no path, odd lines and bytes are nothing, or themselves") {
   for (const char* text : {"", "\n", "0::/\n", "0::", "nonsense\n", ":\n", "1:2", ":::::"}) {
     INFO(text);
-    const CgroupFacts facts = parse_cgroup(text);
-    CHECK(facts.container.empty());
-    CHECK(facts.unit.empty());
+    const CgroupNames names = parse_cgroup(text);
+    CHECK(names.container.empty());
+    CHECK(names.unit.empty());
   }
   CHECK(v2("/a\x1b[31m.service").unit == "a\x1b[31m.service");
   CHECK(v2("/a:b:c.service").unit == "a:b:c.service");

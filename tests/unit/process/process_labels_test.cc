@@ -115,13 +115,14 @@ TEST_CASE("process_labels: programs that were over are counted in good English")
 }
 
 TEST_CASE("process_labels: the first of equal keys counts, options before the list") {
-  ProcessLabelReader reader({.variables = {{"A", "k"}, {"B", "k"}}, .facts = {}, .list = true});
+  ProcessLabelReader reader(
+      {.variables = {{"A", "k"}, {"B", "k"}}, .properties = {}, .list = true});
   CHECK(read(reader, {"LABELSCOPE_LABELS=k=list,m=1,m=2", "B=b"}) ==
         ProcessLabels{{"k", "b", kEnvironment}, {"m", "1", kEnvironment}});
 }
 
 TEST_CASE("process_labels: what is long is cut or left out, and counted") {
-  ProcessLabelReader reader({.variables = {{"LONG", "long"}}, .facts = {}, .list = true});
+  ProcessLabelReader reader({.variables = {{"LONG", "long"}}, .properties = {}, .list = true});
   std::string list = "LABELSCOPE_LABELS=odd";
   for (int i = 0; i < 100; ++i) list += ",k" + std::to_string(i) + "=v";
   const ProcessLabels labels = read(reader, {"LONG=" + std::string(100'000, 'x'), list});
@@ -139,9 +140,9 @@ TEST_CASE("process_labels: hostile bytes stay bytes") {
 
 TEST_CASE("process_labels: user and command of this very process") {
   ProcessLabelReader reader({.variables = {},
-                             .facts = {{ProcessFact::kUid, "uid"},
-                                       {ProcessFact::kUser, "user"},
-                                       {ProcessFact::kCommand, "command"}}});
+                             .properties = {{ProcessProperty::kUid, "uid"},
+                                            {ProcessProperty::kUser, "user"},
+                                            {ProcessProperty::kCommand, "command"}}});
   const ProcessLabels labels = read(reader, {});
   REQUIRE(labels.size() == 3);
   CHECK(labels[0] == ProcessLabel{"uid", std::to_string(::geteuid()), ProcessSource::kProcess});

@@ -179,16 +179,16 @@ TEST_CASE("options: labels of the process are names, or names and keys") {
   const LabelOptions labels = accepted({"-p", "1", "--env-label", "A,B=b", "--env-label", "C",
                                         "--process-label", "pod=k8s.pod,unit", "--env-labels"})
                                   .unpublished;
-  const auto& [variables, facts, list] = labels.of_process;
+  const auto& [variables, properties, list] = labels.of_process;
   CHECK(list);
   REQUIRE(variables.size() == 3);
   CHECK(variables[0].key == "A");
   CHECK(variables[1].name == "B");
   CHECK(variables[1].key == "b");
-  REQUIRE(facts.size() == 2);
-  CHECK(facts[0].fact == ProcessFact::kPod);
-  CHECK(facts[0].key == "k8s.pod");
-  CHECK(facts[1].key == "unit");
+  REQUIRE(properties.size() == 2);
+  CHECK(properties[0].property == ProcessProperty::kPod);
+  CHECK(properties[0].key == "k8s.pod");
+  CHECK(properties[1].key == "unit");
   CHECK_FALSE(accepted({"-p", "1"}).unpublished.of_process.any());
 }
 

@@ -54,7 +54,7 @@ TEST_CASE("perf_map: a place that gets another function after the first sample k
       "1020 40 second\n3000 40 same\n4000 40 only\n5000 40 third\n5000 40 fourth\n";
   const PerfMap map = PerfMap::parse(before + later, {}, false, before.size());
   const auto is = [&](Address at, const char* name, bool reused) {
-    const PerfMap::Found found = map.look_up(at);
+    const PerfMap::Match found = map.look_up(at);
     CHECK(found.name == name);
     CHECK(found.reused == reused);
   };

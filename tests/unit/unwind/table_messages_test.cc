@@ -27,7 +27,7 @@ UnwindTable small_table() {
   table.rules[1].ra_offset = -8;
   table.segments = {{0x40000, 0x1000, 0x20000, 0x30000, true, false},
                     {UINT64_MAX, 1, 2, 3, false, true}};
-  table.facts = {1, 2, 3, 4, 5, 6, 7};
+  table.counts = {1, 2, 3, 4, 5, 6, 7};
   return table;
 }
 
@@ -73,8 +73,8 @@ TEST_CASE("table_messages: a table arrives as it was") {
   CHECK(taken->segments[1].vaddr == UINT64_MAX);
   CHECK_FALSE(taken->segments[1].executable);
   CHECK(taken->segments[1].writable);
-  CHECK(taken->facts.functions == 1);
-  CHECK(taken->facts.unsupported_bytes == 7);
+  CHECK(taken->counts.functions == 1);
+  CHECK(taken->counts.unsupported_bytes == 7);
   CHECK(taken->rule_at(0x40010)->cfa == LS_CFA_GAP);
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("table_messages: what is no table is refused") {
   CHECK(why_not([](UnwindTable& t) { t.text = UINT64_MAX - kPageBytes + 1; }) ==
         "its table is of code that cannot be");
   CHECK(why_not([](UnwindTable& t) { t.machine = static_cast<Machine>(2); }) ==
-        "it sends facts that cannot be");
+        "it sends counts that cannot be");
   // The page has more rows than a block of the map.
   CHECK(why_not([](UnwindTable& t) {
           t.rows.clear();

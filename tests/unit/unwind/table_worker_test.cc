@@ -38,7 +38,7 @@ void expect_same(const UnwindTable& left, const UnwindTable& right) {
   CHECK(std::memcmp(left.rules.data(), right.rules.data(),
                     left.rules.size() * sizeof(ls_unwind_rule)) == 0);
   CHECK(left.segments.size() == right.segments.size());
-  CHECK(left.facts.functions == right.facts.functions);
+  CHECK(left.counts.functions == right.counts.functions);
 }
 
 // Launches a worker that calls `act` when a table is asked for; the next worker is honest.

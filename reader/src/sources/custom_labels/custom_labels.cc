@@ -75,8 +75,8 @@ Observation CustomLabels::read(const ThreadView& thread) const {
   return walk_label_set(thread.memory, thread.variable, thread.publisher);
 }
 
-std::vector<Address> CustomLabels::telling_words(const MemorySource& memory,
-                                                 Address variable) const {
+std::vector<Address> CustomLabels::likely_words(const MemorySource& memory,
+                                                Address variable) const {
   const Address set = pointer_at(memory, variable);
   if (set == 0) return {};
   std::vector<Address> words{set + offsetof(custom_labels_labelset_t, count)};

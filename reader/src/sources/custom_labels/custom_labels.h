@@ -24,12 +24,12 @@ class CustomLabels final : public LabelSource {
   SetCheck check(const ThreadView& thread) const override {
     return check_label_set(thread.memory, thread.variable, stack_pointer_of(thread.thread));
   }
-  std::vector<Address> telling_words(const MemorySource& memory, Address variable) const override;
+  std::vector<Address> likely_words(const MemorySource& memory, Address variable) const override;
 };
 
 // Facts of a file that also keeps labels of asynchronous work elsewhere, in node's
 // AsyncLocalStorage.
-struct AsyncLabels final : OwnFacts {};
+struct AsyncLabels final : SourceInspection {};
 
 // All versions of the addon of Polar Signals for node export this symbol.
 inline constexpr const char* kNodeLabelsSymbol = "custom_labels_als_identity_hash";

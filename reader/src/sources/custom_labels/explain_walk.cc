@@ -49,9 +49,9 @@ std::string element_text(std::size_t index, const WalkTrace& trace) {
   return head + key + ", " + value + ": " + element.key + "=" + element.value;
 }
 
-void tell_labels(Address variable, const Observation& seen, const WalkTrace& trace,
-                 ReadingStory& told) {
-  const auto step = [&](std::string text) { told.steps.push_back(std::move(text)); };
+void explain_labels(Address variable, const Observation& seen, const WalkTrace& trace,
+                    ReadingStory& story) {
+  const auto step = [&](std::string text) { story.steps.push_back(std::move(text)); };
   if (!trace.set) {
     return step("the variable at " + hex(variable) + " cannot be read");
   }
@@ -75,12 +75,12 @@ void tell_labels(Address variable, const Observation& seen, const WalkTrace& tra
   } else if (trace.head->storage != 0) {
     step("the array at " + hex(trace.head->storage) + " cannot be read");
   }
-  told.tell_outcome(seen);
+  story.add_outcome(seen);
 }
 
 // Adds what the strict check of the set finds. Notes are about what is legal, and keep no label
 // away.
-void tell_broken_rules(const SetCheck& check, std::vector<Finding>& findings) {
+void add_broken_rules(const SetCheck& check, std::vector<Finding>& findings) {
   for (const Diagnostic& broken : check.diagnostics) {
     if (rule_of(broken.rule).severity == Severity::kNote) continue;
     Finding finding = broken;
@@ -94,10 +94,10 @@ void tell_broken_rules(const SetCheck& check, std::vector<Finding>& findings) {
 ReadingStory CustomLabels::explain(const ThreadView& thread) const {
   WalkTrace trace;
   const Observation seen = walk_label_set(thread.memory, thread.variable, thread.publisher, &trace);
-  ReadingStory told;
-  tell_labels(thread.variable, seen, trace, told);
-  tell_broken_rules(check_label_set(thread.memory, thread.variable), told.findings);
-  return told;
+  ReadingStory story;
+  explain_labels(thread.variable, seen, trace, story);
+  add_broken_rules(check_label_set(thread.memory, thread.variable), story.findings);
+  return story;
 }
 
 }  // namespace labelscope

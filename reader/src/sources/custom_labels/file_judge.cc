@@ -14,7 +14,7 @@
 #include "elf/elf_names.h"
 #include "sources/custom_labels/custom_labels.h"
 #include "sources/custom_labels/rules.h"
-#include "sources/file_facts.h"
+#include "sources/file_inspection.h"
 
 namespace labelscope {
 namespace {

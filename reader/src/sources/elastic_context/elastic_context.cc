@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "sources/file_facts.h"
+#include "sources/file_inspection.h"
 #include "sources/otel_context/record.h"
 
 namespace labelscope {
@@ -92,31 +92,31 @@ Observation ElasticContext::decode(std::span<const std::byte> raw, std::uint8_t 
 }
 
 ReadingStory ElasticContext::explain(const ThreadView& thread) const {
-  ReadingStory told;
+  ReadingStory story;
   const Walk seen = walk(thread);
   if (!seen.pointer) {
-    told.tell_unreadable("the pointer", thread.variable);
-    return told;
+    story.add_unreadable("the pointer", thread.variable);
+    return story;
   }
   if (!seen.record && *seen.pointer != 0) {
-    told.tell_unreadable("the record", *seen.pointer);
-    return told;
+    story.add_unreadable("the record", *seen.pointer);
+    return story;
   }
   if (!seen.record) {
-    told.steps.emplace_back("the pointer is null: the thread has no record now");
-    return told;
+    story.steps.emplace_back("the pointer is null: the thread has no record now");
+    return story;
   }
   const Record& record = *seen.record;
-  told.steps.push_back("the pointer leads to a record at " + hex(*seen.pointer) + ": trace " +
-                       hex_bytes(record.trace_id) + ", span " + hex_bytes(record.span_id) +
-                       ", transaction " + hex_bytes(record.transaction_id));
+  story.steps.push_back("the pointer leads to a record at " + hex(*seen.pointer) + ": trace " +
+                        hex_bytes(record.trace_id) + ", span " + hex_bytes(record.span_id) +
+                        ", transaction " + hex_bytes(record.transaction_id));
   if (record.valid == 0) {
-    told.steps.emplace_back("its mark is 0: the thread just changes it");
+    story.steps.emplace_back("its mark is 0: the thread just changes it");
   } else if (record.trace_present != 1) {
-    told.steps.emplace_back("it says that there is no trace now");
+    story.steps.emplace_back("it says that there is no trace now");
   }
-  told.tell_outcome(read(thread));
-  return told;
+  story.add_outcome(read(thread));
+  return story;
 }
 
 }  // namespace labelscope

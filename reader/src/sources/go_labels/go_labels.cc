@@ -2,7 +2,7 @@
 #include "sources/go_labels/go_labels.h"
 
 #include "base/text.h"
-#include "sources/file_facts.h"
+#include "sources/file_inspection.h"
 #include "sources/go_labels/go_runtime.h"
 #include "sources/go_labels/go_walk.h"
 
@@ -150,14 +150,14 @@ AccessPlan GoLabels::reach(const Reachable& publisher) const {
   return plan;
 }
 
-std::vector<SourceFact> GoLabels::facts(const FileInspection& file) const {
+std::vector<SourceDetail> GoLabels::details(const FileInspection& file) const {
   const GoRuntime* go = runtime_of(file);
   if (go == nullptr) return {};
   const auto layout = go_layout(go->minor);
-  std::vector<SourceFact> facts{{"runtime", "Go " + shown_version(*go)},
-                                {"goroutine", "in " + slot_text(*go)}};
-  if (layout) facts.push_back({"labels", layout->least_mark != 0 ? "a map" : "a slice"});
-  return facts;
+  std::vector<SourceDetail> details{{"runtime", "Go " + shown_version(*go)},
+                                    {"goroutine", "in " + slot_text(*go)}};
+  if (layout) details.push_back({"labels", layout->least_mark != 0 ? "a map" : "a slice"});
+  return details;
 }
 
 Observation GoLabels::read(const ThreadView& thread) const {
@@ -166,11 +166,11 @@ Observation GoLabels::read(const ThreadView& thread) const {
 }
 
 ReadingStory GoLabels::explain(const ThreadView& thread) const {
-  ReadingStory told;
+  ReadingStory story;
   GoTrace trace;
   const Observation seen = walk_go_labels(thread.memory, *thread.recipe, thread.variable,
                                           thread.thread->tid, thread.publisher, &trace);
-  const auto step = [&](std::string text) { told.steps.push_back(std::move(text)); };
+  const auto step = [&](std::string text) { story.steps.push_back(std::move(text)); };
   const auto links = [&](const char* what, const std::optional<Address>& address) {
     if (address) step(std::string(what) + " " + (*address == 0 ? "none" : hex(*address)));
   };
@@ -193,12 +193,13 @@ ReadingStory GoLabels::explain(const ThreadView& thread) const {
   if (!trace.problem.empty()) {
     step(trace.problem);
     const bool lost = seen.outcome == LS_UNREADABLE_NOT_RESIDENT;
-    told.findings.push_back({lost ? FindingCode::kBadPointer : FindingCode::kGoChain, trace.problem,
-                             "look again; if it stays so, the file's version of Go is not the one "
-                             "that it names, or foreign code uses the place of the labels"});
+    story.findings.push_back({lost ? FindingCode::kBadPointer : FindingCode::kGoChain,
+                              trace.problem,
+                              "look again; if it stays so, the file's version of Go is not the one "
+                              "that it names, or foreign code uses the place of the labels"});
   }
-  told.tell_outcome(seen);
-  return told;
+  story.add_outcome(seen);
+  return story;
 }
 
 }  // namespace labelscope

@@ -15,7 +15,7 @@ class GoLabels final : public LabelSource {
   Status study(const ElfImage& image, FileInspection& file) const override;
   void judge(std::string_view path, FileInspection& file) const override;
   AccessPlan reach(const Reachable& publisher) const override;
-  std::vector<SourceFact> facts(const FileInspection& file) const override;
+  std::vector<SourceDetail> details(const FileInspection& file) const override;
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
 };

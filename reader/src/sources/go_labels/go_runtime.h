@@ -26,7 +26,7 @@
 namespace labelscope {
 
 // A Go runtime: every Go program has one, and so has a C library that is made of Go.
-struct GoRuntime : OwnFacts {
+struct GoRuntime : SourceInspection {
   std::string version;  // as it stands in the file ("go1.19.8"), bytes; empty if it does not
   unsigned minor = 0;   // 19 of Go 1.19; 0 if it is not known
   // Where a thread keeps the goroutine that it runs.

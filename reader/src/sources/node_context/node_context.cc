@@ -42,7 +42,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "sources/file_facts.h"
+#include "sources/file_inspection.h"
 #include "sources/otel_context/record.h"
 
 namespace labelscope {
@@ -246,28 +246,29 @@ Observation NodeContext::decode(std::span<const std::byte> raw, std::uint8_t pub
 }
 
 ReadingStory NodeContext::explain(const ThreadView& thread) const {
-  ReadingStory told;
+  ReadingStory story;
   const Found found = find_record(thread);
   if (found.outcome != LS_LABELLED) {
-    told.steps.push_back(found.why);
-    if (!is_unreadable(found.outcome)) return told;
+    story.steps.push_back(found.why);
+    if (!is_unreadable(found.outcome)) return story;
     const bool lost = found.outcome == LS_UNREADABLE_NOT_RESIDENT;
     const bool torn = found.outcome == LS_UNREADABLE_TORN;
     const bool unknown = found.outcome == LS_UNREADABLE_NO_KEYS;
-    told.findings.push_back({lost      ? FindingCode::kBadPointer
-                             : torn    ? FindingCode::kTornRecord
-                             : unknown ? FindingCode::kKeyMapMissing
-                                       : FindingCode::kMalformedSet,
-                             found.why,
-                             unknown ? "publish the process context that the writer asks for"
-                                     : "look again; if it stays so, node's objects are laid out in "
-                                       "another way than the writer says"});
+    story.findings.push_back({lost      ? FindingCode::kBadPointer
+                              : torn    ? FindingCode::kTornRecord
+                              : unknown ? FindingCode::kKeyMapMissing
+                                        : FindingCode::kMalformedSet,
+                              found.why,
+                              unknown
+                                  ? "publish the process context that the writer asks for"
+                                  : "look again; if it stays so, node's objects are laid out in "
+                                    "another way than the writer says"});
   } else {
     const auto seen = otel::read_record(thread.memory, found.record);
-    if (!otel::tell_record(seen, thread.facts(), told)) return told;
+    if (!otel::explain_record(seen, thread.facts(), story)) return story;
   }
-  told.tell_outcome(read(thread));
-  return told;
+  story.add_outcome(read(thread));
+  return story;
 }
 
 }  // namespace labelscope

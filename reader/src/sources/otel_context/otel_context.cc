@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "sources/file_facts.h"
+#include "sources/file_inspection.h"
 #include "sources/otel_context/record.h"
 #include "sources/otel_context/rules.h"
 
@@ -111,22 +111,21 @@ Observation OtelContext::decode(std::span<const std::byte> raw, std::uint8_t pub
 }
 
 ReadingStory OtelContext::explain(const ThreadView& thread) const {
-  ReadingStory told;
+  ReadingStory story;
   const auto seen = walk(thread.memory, thread.variable);
   if (!seen) {
-    told.tell_unreadable("the pointer", thread.variable);
-  } else if (otel::tell_record(*seen, thread.facts(), told)) {
-    told.tell_outcome(read(thread));
+    story.add_unreadable("the pointer", thread.variable);
+  } else if (otel::explain_record(*seen, thread.facts(), story)) {
+    story.add_outcome(read(thread));
   }
-  return told;
+  return story;
 }
 
 SetCheck OtelContext::check(const ThreadView& thread) const { return otel::check_record(thread); }
 
 // These are the mark, and the word behind it: a writer that fills a record in place stores to one
 // of them.
-std::vector<Address> OtelContext::telling_words(const MemorySource& memory,
-                                                Address variable) const {
+std::vector<Address> OtelContext::likely_words(const MemorySource& memory, Address variable) const {
   const auto pointer = read_value<Address>(memory, variable);
   if (!pointer || *pointer == 0) return {};
   const Address record = memory.untagged(*pointer);

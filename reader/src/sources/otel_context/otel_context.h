@@ -15,7 +15,7 @@ class OtelContext final : public LabelSource {
   RawReading take(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
   SetCheck check(const ThreadView& thread) const override;
-  std::vector<Address> telling_words(const MemorySource& memory, Address variable) const override;
+  std::vector<Address> likely_words(const MemorySource& memory, Address variable) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
                      const ProcessFacts* facts) const override;
 };

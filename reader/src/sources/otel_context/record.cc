@@ -16,38 +16,38 @@ std::string text_of(std::span<const std::byte> bytes) {
 }
 
 // Adds the attributes one by one, also those that do not become a label.
-void tell_attributes(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& told) {
+void explain_attributes(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& story) {
   Attribute attribute;
   AttributeReader reader(attributes_of(seen.head, seen.raw.bytes));
   while (reader.next(attribute)) {
     const std::string number = "attribute with key " + std::to_string(attribute.key);
     const std::string_view name = name_of(attribute.key, facts);
-    told.steps.push_back(number + (name.empty() ? "" : ", ") + std::string(name) + "=" +
-                         text_of(attribute.value));
+    story.steps.push_back(number + (name.empty() ? "" : ", ") + std::string(name) + "=" +
+                          text_of(attribute.value));
     if (auto finding = find_unnamed(attribute.key, facts)) {
-      told.findings.push_back(*std::move(finding));
+      story.findings.push_back(*std::move(finding));
     }
   }
   if (reader.left() != 0 && (seen.raw.flags & LS_TRUNCATED_BYTES) == 0) {
-    told.findings.push_back({FindingCode::kIncompleteAttribute,
-                             "the last " + std::to_string(reader.left()) +
-                                 " bytes of the attributes are no whole attribute",
-                             "let the size of the attributes be what is written of them",
-                             kAttributesWhole, Harm::kSlight});
+    story.findings.push_back({FindingCode::kIncompleteAttribute,
+                              "the last " + std::to_string(reader.left()) +
+                                  " bytes of the attributes are no whole attribute",
+                              "let the size of the attributes be what is written of them",
+                              kAttributesWhole, Harm::kSlight});
   }
 }
 
-void tell_not_valid(const Head& head, ReadingStory& told) {
+void explain_not_valid(const Head& head, ReadingStory& story) {
   if (head.valid == 0) {
-    told.steps.emplace_back(
+    story.steps.emplace_back(
         "its mark is 0: the thread has no span now, or just changes the record");
     return;
   }
-  told.steps.push_back("its mark is " + std::to_string(head.valid) + ", so it is no record");
-  told.findings.push_back({FindingCode::kRecordInvalid,
-                           "the mark of the record is " + std::to_string(head.valid) +
-                               ", neither that of a record (1) nor of none (0)",
-                           "let the variable point to a record of OTEP 4947", kValidMark});
+  story.steps.push_back("its mark is " + std::to_string(head.valid) + ", so it is no record");
+  story.findings.push_back({FindingCode::kRecordInvalid,
+                            "the mark of the record is " + std::to_string(head.valid) +
+                                ", neither that of a record (1) nor of none (0)",
+                            "let the variable point to a record of OTEP 4947", kValidMark});
 }
 
 // Datadog's writers reserve the first attribute for an ID as text, which is all zeros while it is
@@ -134,33 +134,33 @@ RecordReading read_record(const MemorySource& memory, Address record) {
   return stop(End::kWhole, empty ? LS_UNLABELLED : LS_LABELLED);
 }
 
-bool tell_record(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& told) {
+bool explain_record(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& story) {
   using End = RecordReading::End;
   if (seen.end == End::kNull) {
-    told.steps.emplace_back("the pointer is null: the thread has no record now");
+    story.steps.emplace_back("the pointer is null: the thread has no record now");
     return false;
   }
-  told.steps.push_back("the pointer leads to a record at " + hex(seen.record));
+  story.steps.push_back("the pointer leads to a record at " + hex(seen.record));
   if (seen.end == End::kHead) {
-    told.tell_unreadable("the record", seen.record);
+    story.add_unreadable("the record", seen.record);
     return false;
   }
-  told.steps.push_back("the record has trace " + hex_bytes(seen.head.trace_id) + ", span " +
-                       hex_bytes(seen.head.span_id) + ", flags " + hex(seen.head.trace_flags) +
-                       ", " + std::to_string(seen.head.attribute_bytes) + " bytes of attributes");
+  story.steps.push_back("the record has trace " + hex_bytes(seen.head.trace_id) + ", span " +
+                        hex_bytes(seen.head.span_id) + ", flags " + hex(seen.head.trace_flags) +
+                        ", " + std::to_string(seen.head.attribute_bytes) + " bytes of attributes");
   if (seen.end == End::kNotValid) {
-    tell_not_valid(seen.head, told);
+    explain_not_valid(seen.head, story);
     return false;
   }
   if (seen.end == End::kAttributes) {
-    told.tell_unreadable("the attributes", seen.record + sizeof seen.head);
+    story.add_unreadable("the attributes", seen.record + sizeof seen.head);
     return false;
   }
   if ((seen.raw.flags & LS_TRUNCATED_BYTES) != 0) {
-    told.steps.push_back("of its attributes, " + std::to_string(kMostAttributeBytes) +
-                         " bytes are read");
+    story.steps.push_back("of its attributes, " + std::to_string(kMostAttributeBytes) +
+                          " bytes are read");
   }
-  tell_attributes(seen, facts, told);
+  explain_attributes(seen, facts, story);
   return true;
 }
 

@@ -69,7 +69,7 @@ struct RecordReading {
 RecordReading read_record(const MemorySource& memory, Address record);
 // Writes the same in sentences. Returns false if there is no whole record, so that nothing is left
 // to write.
-bool tell_record(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& told);
+bool explain_record(const RecordReading& seen, const ProcessFacts* facts, ReadingStory& story);
 
 // Returns why a key has no name, if it has none.
 std::optional<Finding> find_unnamed(std::uint8_t key, const ProcessFacts* facts);

@@ -19,7 +19,7 @@
 
 #include "base/text.h"
 #include "customlabels/thread_context.h"
-#include "sources/file_facts.h"
+#include "sources/file_inspection.h"
 #include "sources/thread_context/rules.h"
 
 namespace labelscope {
@@ -129,28 +129,28 @@ Observation ThreadContext::decode(std::span<const std::byte> raw, std::uint8_t p
 }
 
 ReadingStory ThreadContext::explain(const ThreadView& thread) const {
-  ReadingStory told;
+  ReadingStory story;
   auto record = read_value<Record>(thread.memory, thread.variable);
   if (!record) {
-    told.tell_unreadable("the record", thread.variable);
-    return told;
+    story.add_unreadable("the record", thread.variable);
+    return story;
   }
-  told.steps.push_back("the record has span " + hex(record->span_id) + ", root span " +
-                       hex(record->root_span_id) + ", checksum " + hex(record->checksum));
+  story.steps.push_back("the record has span " + hex(record->span_id) + ", root span " +
+                        hex(record->root_span_id) + ", checksum " + hex(record->checksum));
   const Observation seen = observation_of(*record, thread.publisher);
   if (seen.outcome == LS_UNLABELLED) {
-    told.steps.emplace_back("all three are 0: the thread has no context now");
+    story.steps.emplace_back("all three are 0: the thread has no context now");
   } else if (seen.outcome == LS_UNREADABLE_TORN) {
     const bool writing = record->checksum == 0;
-    told.steps.push_back(writing ? "a checksum of 0: the thread is just writing the record"
-                                 : misfit_text(*record));
-    told.findings.push_back(
+    story.steps.push_back(writing ? "a checksum of 0: the thread is just writing the record"
+                                  : misfit_text(*record));
+    story.findings.push_back(
         {FindingCode::kTornRecord, "the record is torn: its checksum does not fit its IDs",
          writing ? "look again" : kWriteInOrder, writing ? RuleId::kNone : context_v1::kChecksum});
   }
-  for (const Label& label : seen.labels) told.steps.push_back(label.key + "=" + label.value);
-  told.tell_outcome(seen);
-  return told;
+  for (const Label& label : seen.labels) story.steps.push_back(label.key + "=" + label.value);
+  story.add_outcome(seen);
+  return story;
 }
 
 SetCheck ThreadContext::check(const ThreadView& thread) const {
@@ -178,7 +178,7 @@ SetCheck ThreadContext::check(const ThreadView& thread) const {
   return result;
 }
 
-std::vector<Address> ThreadContext::telling_words(const MemorySource&, Address variable) const {
+std::vector<Address> ThreadContext::likely_words(const MemorySource&, Address variable) const {
   return {variable + offsetof(Record, checksum)};
 }
 

@@ -13,7 +13,7 @@ class ThreadContext final : public LabelSource {
   void judge(std::string_view path, FileInspection& file) const override;
   ReadingStory explain(const ThreadView& thread) const override;
   SetCheck check(const ThreadView& thread) const override;
-  std::vector<Address> telling_words(const MemorySource& memory, Address variable) const override;
+  std::vector<Address> likely_words(const MemorySource& memory, Address variable) const override;
   RawReading take(const ThreadView& thread) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
                      const ProcessFacts* facts) const override;

@@ -9,13 +9,13 @@
 #include "base/edit_distance.h"
 #include "base/text.h"
 #include "elf/elf_image.h"
-#include "sources/file_facts.h"
+#include "sources/file_inspection.h"
 
 namespace labelscope {
 namespace {
 
 // A message has at most so many names, because more would not be read.
-constexpr std::size_t kMostTold = 3;
+constexpr std::size_t kMostShown = 3;
 // Names are compared up to so many characters; what follows is shown, and not compared.
 constexpr std::size_t kMostCompared = 128;
 
@@ -229,8 +229,8 @@ Finding NamedVariable::missing(std::span<const ThreadLocalNames* const> there) c
                      name + " in " + file->path});
     }
   }
-  const std::size_t told = std::min(all.size(), kMostTold);
-  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(told), all.end());
+  const std::size_t shown = std::min(all.size(), kMostShown);
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), all.end());
   Finding missing{FindingCode::kNoVariable, {}, {}};
   missing.text = (module_seen ? "no file that it has loaded has a thread-local variable "
                               : "it has loaded no file " + spec_.module + " for the variable ") +
@@ -240,10 +240,10 @@ Finding NamedVariable::missing(std::span<const ThreadLocalNames* const> there) c
     missing.fix = "look at a file that is not stripped";
     return missing;
   }
-  missing.text += all.size() > told ? "; of " + std::to_string(all.size()) +
-                                          " that there are, these are closest: "
-                                    : "; these are all that there are: ";
-  for (std::size_t i = 0; i < told; ++i) missing.text += (i == 0 ? "" : ", ") + all[i].text;
+  missing.text += all.size() > shown ? "; of " + std::to_string(all.size()) +
+                                           " that there are, these are closest: "
+                                     : "; these are all that there are: ";
+  for (std::size_t i = 0; i < shown; ++i) missing.text += (i == 0 ? "" : ", ") + all[i].text;
   missing.fix =
       "name one of these, as nm(1) shows it; a variable of a stripped file has no name, and the "
       "compiler leaves out a static one that nobody reads";

@@ -240,32 +240,32 @@ Observation Variable::decode(std::span<const std::byte> raw, std::uint8_t publis
 }
 
 ReadingStory Variable::explain(const ThreadView& thread) const {
-  ReadingStory told;
-  if (thread.recipe == nullptr) return told;
+  ReadingStory story;
+  if (thread.recipe == nullptr) return story;
   const Walk seen = walk(thread);
   const ls_variable variable = variable_of(*thread.recipe);
   for (std::size_t i = 0; i < seen.places.size(); ++i) {
     const bool pointer = i < variable.hops;
-    told.steps.push_back((pointer              ? "the pointer at "
-                          : i == variable.hops ? "the value at "
-                                               : "its text at ") +
-                         hex(seen.places[i]));
+    story.steps.push_back((pointer              ? "the pointer at "
+                           : i == variable.hops ? "the value at "
+                                                : "its text at ") +
+                          hex(seen.places[i]));
   }
-  const std::string last = seen.places.empty() ? "it" : told.steps.back();
+  const std::string last = seen.places.empty() ? "it" : story.steps.back();
   if (seen.outcome == LS_UNLABELLED) {
-    told.steps.push_back("which is null: no label");
+    story.steps.push_back("which is null: no label");
   } else if (is_unreadable(seen.outcome)) {
-    told.findings.push_back({FindingCode::kBadPointer,
-                             seen.outcome == LS_UNREADABLE_MALFORMED
-                                 ? last + " leads to no possible address"
-                                 : last + " is not there or not resident",
-                             "compare offsets and type of --variable with the program"});
-    told.steps.push_back(told.findings.back().text);
+    story.findings.push_back({FindingCode::kBadPointer,
+                              seen.outcome == LS_UNREADABLE_MALFORMED
+                                  ? last + " leads to no possible address"
+                                  : last + " is not there or not resident",
+                              "compare offsets and type of --variable with the program"});
+    story.steps.push_back(story.findings.back().text);
   }
   const Observation read_now = read(thread);
-  for (const Label& label : read_now.labels) told.steps.push_back(label.key + "=" + label.value);
-  told.tell_outcome(read_now);
-  return told;
+  for (const Label& label : read_now.labels) story.steps.push_back(label.key + "=" + label.value);
+  story.add_outcome(read_now);
+  return story;
 }
 
 }  // namespace labelscope

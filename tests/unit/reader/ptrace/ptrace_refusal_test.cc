@@ -20,17 +20,17 @@
 namespace labelscope::test {
 namespace {
 
-RefusalFacts refused() {
-  RefusalFacts facts;
-  facts.what = "thread 17";
-  facts.errno_value = EPERM;
-  facts.own_uid = 1000;
-  facts.uid = 1000;
-  return facts;
+PtraceRefusal refused() {
+  PtraceRefusal refusal;
+  refusal.what = "thread 17";
+  refusal.errno_value = EPERM;
+  refusal.own_uid = 1000;
+  refusal.uid = 1000;
+  return refusal;
 }
 
-void expect(const RefusalFacts& facts, const std::string& reason, const std::string& fix) {
-  const Error error = explain_refusal(facts);
+void expect(const PtraceRefusal& refusal, const std::string& reason, const std::string& fix) {
+  const Error error = explain_refusal(refusal);
   CHECK(error.code == ErrorCode::kPermission);
   INFO(error.context);
   CHECK(error.context.find("thread 17") != std::string::npos);
@@ -66,93 +66,94 @@ std::string refusal_of_parent_after(const std::function<void()>& change) {
 }  // namespace
 
 TEST_CASE("ptrace_refusal: each reason has its sentence and its fix") {
-  RefusalFacts facts = refused();
+  PtraceRefusal refusal = refused();
   SECTION("ended") {
-    facts.ended = true;
-    CHECK(explain_refusal(facts).code == ErrorCode::kVanished);
+    refusal.ended = true;
+    CHECK(explain_refusal(refusal).code == ErrorCode::kVanished);
   }
   SECTION("another tracer") {
-    facts.tracer = 812;
-    facts.tracer_name = "gdb";
-    expect(facts, "traced by gdb (812)", "detach");
+    refusal.tracer = 812;
+    refusal.tracer_name = "gdb";
+    expect(refusal, "traced by gdb (812)", "detach");
   }
   SECTION("a tracer outside of the container") {
-    facts.tracer = -1;
-    expect(facts, "outside of this container", "one tracer");
+    refusal.tracer = -1;
+    expect(refusal, "outside of this container", "one tracer");
   }
   SECTION("another user") {
-    facts.other_uid = 0;
-    facts.uid = 0;
-    facts.yama = 1;  // has no effect here
-    expect(facts, "belongs to root and labelscope runs as user 1000", "sudo");
+    refusal.other_uid = 0;
+    refusal.uid = 0;
+    refusal.yama = 1;  // has no effect here
+    expect(refusal, "belongs to root and labelscope runs as user 1000", "sudo");
   }
   SECTION("not dumpable") {
-    facts.not_dumpable = true;
-    expect(facts, "PR_SET_DUMPABLE 0", "CAP_SYS_PTRACE");
+    refusal.not_dumpable = true;
+    expect(refusal, "PR_SET_DUMPABLE 0", "CAP_SYS_PTRACE");
   }
   SECTION("a set-user-ID program of our own user") {
-    facts.other_uid = 0;
-    expect(facts, "has the rights of root (set-user-ID) and labelscope runs as user 1000", "sudo");
+    refusal.other_uid = 0;
+    expect(refusal, "has the rights of root (set-user-ID) and labelscope runs as user 1000",
+           "sudo");
   }
   SECTION("another group") {
-    facts.gid = 12;
-    facts.own_gid = 34;
-    facts.other_gid = 12;
-    expect(facts, "belongs to group 12 and labelscope runs as group 34", "sudo");
+    refusal.gid = 12;
+    refusal.own_gid = 34;
+    refusal.other_gid = 12;
+    expect(refusal, "belongs to group 12 and labelscope runs as group 34", "sudo");
   }
   SECTION("a set-group-ID program of our own group") {
-    facts.gid = 34;
-    facts.own_gid = 34;
-    facts.other_gid = 12;
-    expect(facts, "has the rights of group 12 (set-group-ID)", "sudo");
+    refusal.gid = 34;
+    refusal.own_gid = 34;
+    refusal.other_gid = 12;
+    expect(refusal, "has the rights of group 12 (set-group-ID)", "sudo");
   }
   SECTION("capabilities that we do not have") {
-    facts.more_capable = true;
-    expect(facts, "capabilities that labelscope does not have", "sudo");
+    refusal.more_capable = true;
+    expect(refusal, "capabilities that labelscope does not have", "sudo");
   }
   SECTION("yama 1") {
-    facts.yama = 1;
-    expect(facts, "ptrace_scope is 1", "sysctl kernel.yama.ptrace_scope=0");
+    refusal.yama = 1;
+    expect(refusal, "ptrace_scope is 1", "sysctl kernel.yama.ptrace_scope=0");
   }
   SECTION("yama 2") {
-    facts.yama = 2;
-    expect(facts, "ptrace_scope is 2", "sudo");
+    refusal.yama = 2;
+    expect(refusal, "ptrace_scope is 2", "sudo");
   }
   SECTION("root without the capability is not told to use sudo") {
-    facts.own_uid = 0;
-    facts.yama = 2;
-    expect(facts, "ptrace_scope is 2", "give the container --cap-add");
-    CHECK(explain_refusal(facts).context.find("sudo") == std::string::npos);
+    refusal.own_uid = 0;
+    refusal.yama = 2;
+    expect(refusal, "ptrace_scope is 2", "give the container --cap-add");
+    CHECK(explain_refusal(refusal).context.find("sudo") == std::string::npos);
   }
   SECTION("yama 3, and no capability helps") {
-    facts.yama = 3;
-    facts.may_trace_others = true;
-    expect(facts, "ptrace_scope is 3", "boot");
+    refusal.yama = 3;
+    refusal.may_trace_others = true;
+    expect(refusal, "ptrace_scope is 3", "boot");
   }
   SECTION("yama 1 is no reason for who has the capability") {
-    facts.yama = 1;
-    facts.may_trace_others = true;
-    expect(facts, "another rule of the system", "kernel's log");
+    refusal.yama = 1;
+    refusal.may_trace_others = true;
+    expect(refusal, "another rule of the system", "kernel's log");
   }
   SECTION("a seccomp filter") {
-    facts.filtered = true;
-    facts.may_trace_others = true;
-    expect(facts, "seccomp", "--cap-add SYS_PTRACE");
+    refusal.filtered = true;
+    refusal.may_trace_others = true;
+    expect(refusal, "seccomp", "--cap-add SYS_PTRACE");
   }
   SECTION("no ptrace at all") {
-    facts.errno_value = ENOSYS;
-    facts.filtered = true;
-    expect(facts, "no ptrace()", "outside of it");
+    refusal.errno_value = ENOSYS;
+    refusal.filtered = true;
+    expect(refusal, "no ptrace()", "outside of it");
   }
   SECTION("another user namespace") {
-    facts.may_trace_others = true;
-    facts.other_user_namespace = true;
-    expect(facts, "another user namespace", "root of the host");
+    refusal.may_trace_others = true;
+    refusal.other_user_namespace = true;
+    expect(refusal, "another user namespace", "root of the host");
   }
   SECTION("the kernel") {
-    facts.kernel_thread = true;
-    facts.may_trace_others = true;
-    expect(facts, "kernel thread", "");
+    refusal.kernel_thread = true;
+    refusal.may_trace_others = true;
+    expect(refusal, "kernel thread", "");
   }
 }
 

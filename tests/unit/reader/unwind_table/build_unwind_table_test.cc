@@ -109,7 +109,7 @@ TEST_CASE("unwind table: a function that cannot be read costs nothing but itself
   CHECK(odd.at("damaged").cfa == LS_CFA_SP);  // what comes before can be read
   CHECK(odd.at("damaged", 1).cfa == LS_CFA_UNSUPPORTED);
   CHECK(odd.at("after_damaged", -1).cfa == LS_CFA_SP);
-  CHECK(odd.table().facts.damaged_functions + odd.table().facts.hidden_functions == 1);
+  CHECK(odd.table().counts.damaged_functions + odd.table().counts.hidden_functions == 1);
 }
 
 TEST_CASE("unwind table: one byte before a return address is still the caller") {
@@ -132,7 +132,7 @@ TEST_CASE("unwind table: an empty function hides no other in a file that lld has
   REQUIRE(rule != nullptr);
   CHECK(rule->cfa == LS_CFA_SP);
   CHECK(rule->cfa_offset == 8);
-  CHECK(table->facts.hidden_functions == 0);
+  CHECK(table->counts.hidden_functions == 0);
 }
 
 TEST_CASE("unwind table: a file without any description is a gap from its first to its last byte") {
@@ -190,8 +190,8 @@ TEST_CASE("unwind table: code that nothing describes is a gap, and says what its
   CHECK(odd.at("after_empty").cfa_offset == 8);
   // Padding is never executed, so it needs no rows of its own.
   CHECK(odd.at("padding", 8).cfa == LS_CFA_SP);
-  CHECK(odd.table().facts.gap_bytes > 300);
-  CHECK(odd.table().facts.frame_pointer_bytes > 100);
+  CHECK(odd.table().counts.gap_bytes > 300);
+  CHECK(odd.table().counts.frame_pointer_bytes > 100);
 }
 
 TEST_CASE(

@@ -89,8 +89,8 @@ void compare(const std::string& name, const std::string& twin) {
   REQUIRE(file);
   const auto functions = GoFunctions::read(*file);
   REQUIRE(functions);
-  CHECK(table.facts.go_functions == functions->count());
-  CHECK_FALSE(table.facts.go_refused);
+  CHECK(table.counts.go_functions == functions->count());
+  CHECK_FALSE(table.counts.go_refused);
   std::size_t compared = 0;
   std::size_t without = 0;
   for (const Row& row : rows_of(twin)) {
@@ -172,11 +172,11 @@ TEST_CASE("go frames: what does not fit is followed by frame pointers, and that 
   UnwindTableLimits limits;
   limits.rows = 2000;
   const UnwindTable table = table_of("stripped", limits);
-  CHECK(table.facts.go_refused);
-  CHECK(table.facts.go_functions == 0);
+  CHECK(table.counts.go_refused);
+  CHECK(table.counts.go_functions == 0);
   CHECK(table.rule_at(starts_of("stripped").at("main.unit"))->cfa == LS_CFA_GAP_FP);
 
   limits = {};
   limits.rules = 16;
-  CHECK(table_of("stripped", limits).facts.go_refused);
+  CHECK(table_of("stripped", limits).counts.go_refused);
 }

@@ -311,9 +311,9 @@ Compared compare(const std::string& path) {
               " of them with frame pointers; %zu rows unsupported, %zu "
               "roots, %" PRIu64 " functions hidden, %" PRIu64 " damaged\n",
               path.c_str(), table->rows.size(), table->rules.size(), table->pages.size(),
-              table->facts.gap_bytes, table->facts.code_bytes, table->facts.frame_pointer_bytes,
-              compared.unsupported, compared.roots, table->facts.hidden_functions,
-              table->facts.damaged_functions);
+              table->counts.gap_bytes, table->counts.code_bytes, table->counts.frame_pointer_bytes,
+              compared.unsupported, compared.roots, table->counts.hidden_functions,
+              table->counts.damaged_functions);
   return compared;
 }
 

@@ -1,7 +1,7 @@
 // This finds out what one file publishes by one label source, as far as its symbols and relocations
 // show. It does so in the same way for the planner, which has a loaded module, and for
 // inspect_file(), which has only the file. The source judges the result.
-#include "sources/file_facts.h"
+#include "sources/file_inspection.h"
 
 #include <elf.h>
 

@@ -1,5 +1,5 @@
 // Counts by label set first: there are few sets, and many rows.
-#include "cli/profile/telling_key.h"
+#include "cli/profile/key_use.h"
 
 #include <algorithm>
 #include <tuple>
@@ -39,7 +39,7 @@ std::map<std::string_view, KeyUse> count_keys(const Profile& profile) {
   return keys;
 }
 
-std::string telling_key(const Profile& profile) {
+std::string best_key(const Profile& profile) {
   std::map<std::string_view, KeyUse> keys = count_keys(profile);
   std::erase_if(keys, [](const auto& key) {
     return key.second.values.size() > kMostValues || is_identity(key.first);

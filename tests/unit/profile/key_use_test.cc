@@ -1,5 +1,5 @@
 // Tests which key the hint at the end names.
-#include "cli/profile/telling_key.h"
+#include "cli/profile/key_use.h"
 
 #include <string>
 
@@ -8,7 +8,7 @@
 using namespace labelscope;
 using namespace labelscope::cli;
 
-TEST_CASE("telling_key: a key with thousands of values is not one to look at first") {
+TEST_CASE("best_key: a key with thousands of values is not one to look at first") {
   Profile profile;
   for (int i = 0; i < 3000; ++i) {
     profile.label_sets.push_back({{"request", std::to_string(i), 0}});
@@ -17,13 +17,13 @@ TEST_CASE("telling_key: a key with thousands of values is not one to look at fir
     row.label_set = static_cast<Index>(i);
     profile.rows.push_back(row);
   }
-  CHECK(telling_key(profile) == "tenant");
+  CHECK(best_key(profile) == "tenant");
   for (LabelSet& labels : profile.label_sets) labels.resize(1);
-  CHECK(telling_key(profile).empty());
+  CHECK(best_key(profile).empty());
 }
 
-TEST_CASE("telling_key: samples without a label set say nothing") {
+TEST_CASE("best_key: samples without a label set say nothing") {
   Profile profile;
   profile.rows.resize(3);
-  CHECK(telling_key(profile).empty());
+  CHECK(best_key(profile).empty());
 }

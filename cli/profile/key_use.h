@@ -24,6 +24,6 @@ std::map<std::string_view, KeyUse> count_keys(const Profile& profile);
 // Returns the key that is on most samples, of those with several values; if two are equal, the one
 // with fewer values. Empty if there are no labels, or only keys with another value for each piece
 // of work (a request ID).
-std::string telling_key(const Profile& profile);
+std::string best_key(const Profile& profile);
 
 }  // namespace labelscope::cli
