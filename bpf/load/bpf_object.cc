@@ -97,7 +97,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   if (!loaded->object_) return load_error(-errno, log);
 
   const int cpus = libbpf_num_possible_cpus();
-  if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
+  if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
   loaded->slots_ = static_cast<std::uint32_t>(cpus) * LS_SAMPLING_PROGRAMS;
   resize(loaded->object_, "processes", options.max_processes);
   resize(loaded->object_, "exec_counts", options.max_processes);
@@ -226,7 +226,7 @@ std::vector<Pid> BpfObject::pids() const {
 
 Result<ls_counters> BpfObject::counters() const {
   int cpus = libbpf_num_possible_cpus();
-  if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
+  if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
   ls_counters total{};
   std::vector<ls_counters> each(static_cast<std::size_t>(cpus));
   for (std::uint32_t entry = 0; entry < LS_COUNTERS_ENTRIES; ++entry) {

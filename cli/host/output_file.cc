@@ -126,7 +126,7 @@ Result<OutputFile> OutputFile::open(const std::string& path, bool overwrite) {
       UniqueFd direct(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
       if (!direct.valid() && errno == ENXIO && S_ISFIFO(found.st_mode)) {
         return Error{ErrorCode::kSystem,
-                     "nobody reads the pipe " + path + "; start its reader first"};
+                     "no process reads the pipe " + path + "; start its reader first"};
       }
       if (!direct.valid()) return system_error(errno, path);
       ::fcntl(direct.get(), F_SETFL, O_WRONLY);  // write() may wait from here on

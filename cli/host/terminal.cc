@@ -85,7 +85,7 @@ void Progress::checking(std::chrono::nanoseconds elapsed, std::chrono::nanosecon
   add(effort.steps, " instruction", " instructions");
   add(effort.updates, " update", " updates");
   add(effort.threads, " thread", " threads");
-  draw(line + " · Ctrl-C stops and tells");
+  draw(line + " · Ctrl-C stops and shows the result");
 }
 
 void Progress::working(const std::string& what, std::size_t done, std::size_t all) {

@@ -72,7 +72,7 @@ void Watchdog::watch() {
 
 std::optional<Watchdog::Alarm> Watchdog::look(Times& times, nanoseconds passed) const {
   const std::string cause =
-      "memory of the target that is read is supplied by nobody (userfaultfd, or a file system that "
+      "no process supplies memory of the target that is read (userfaultfd, or a file system that "
       "hangs)";
   const bool helped = reason_ != Reason::kNone;
   times.all += passed;

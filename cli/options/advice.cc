@@ -21,7 +21,7 @@ struct Habit {
 
 // These are commands of perf, py-spy and rbspy.
 constexpr Habit kForeignCommands[] = {
-    {"top", "there is no live view: labelscope record -p PID -d 5 tells where 5 seconds went"},
+    {"top", "there is no live view: labelscope record -p PID -d 5 shows where 5 seconds went"},
     {"script", "labelscope report shows what a recording holds"},
     {"snapshot", "labelscope dump -p PID shows all threads now"},
     {"run", "labelscope record -- CMD starts a program and records it"},
@@ -32,9 +32,8 @@ constexpr Habit kForeignOptions[] = {
     {"-g", "stacks are taken without -g; --call-graph says how"},
     {"-a", "processes are recorded, not the whole machine: -p PID[,PID], and their children"},
     {"--all-cpus", "processes are recorded, not the whole machine: -p PID[,PID]"},
-    {"-t", "all threads of a process are recorded: -p PID; --summary thread_id tells them apart"},
-    {"--tid",
-     "all threads of a process are recorded: -p PID; --summary thread_id tells them apart"},
+    {"-t", "all threads of a process are recorded: -p PID; --summary thread_id shows each"},
+    {"--tid", "all threads of a process are recorded: -p PID; --summary thread_id shows each"},
     {"-u", "processes are named by their IDs: -p \"$(pgrep -u USER)\""},
     {"--uid", "processes are named by their IDs: -p \"$(pgrep -u USER)\""},
     {"-e", "the event cannot be chosen: --mode cpu samples threads that run, --mode wall all"},

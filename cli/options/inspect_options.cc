@@ -8,7 +8,7 @@ namespace {}  // namespace
 
 const CommandTexts InspectOptions::kTexts{
     .name = "inspect",
-    .about = "Tell what ELF files publish, and whether readers will find it",
+    .about = "Show what ELF files publish, and whether readers will find it",
     .usage = "labelscope inspect [OPTIONS] FILE|DIRECTORY...",
     .footer = R"(
 Examples:
@@ -27,7 +27,7 @@ void InspectOptions::declare(OptionList& list) {
   list.flag("-a,--all", "In directories, show also files that publish nothing", all);
   list.flag("--details", "Everything about each file that is shown", details);
   list.flag("--json", "One JSON object, with all details", json);
-  list.flag("--unwind", "Tell instead where stacks cannot be followed through the code", unwind);
+  list.flag("--unwind", "Show instead where stacks cannot be followed through the code", unwind);
   messages.declare(list);
 }
 

@@ -140,7 +140,7 @@ void RecordOptions::check(const OptionList& list, const CommandTail& tail) {
     kernel_stacks = false;
     const std::string function(kFunctionKey);
     if (std::find(summary.begin(), summary.end(), function) != summary.end()) {
-      refuse("--summary", function, "--call-graph none takes no stacks, which tell the function");
+      refuse("--summary", function, "--call-graph none takes no stacks, and so knows no function");
     }
   }
   messages.check(list);

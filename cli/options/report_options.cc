@@ -8,7 +8,7 @@
 namespace labelscope::cli {
 const CommandTexts ReportOptions::kTexts{
     .name = "report",
-    .about = "Tell what recordings (.jsonl, pprof) hold, and write them in other formats",
+    .about = "Show what recordings (.jsonl, pprof) hold, and write them in other formats",
     .usage = "labelscope report [OPTIONS] RECORDING...",
     .footer = R"(
 Examples:
@@ -24,7 +24,7 @@ Several recordings are added up. Exit status: 0 ok, 1 a recording could not be r
 void ReportOptions::declare(OptionList& list) {
   list.files("Recordings (.jsonl) and pprof files, also of other tools; - for stdin", recordings);
   SelectionOptions::declare(list);
-  OutputOptions::declare(list, "none, and what the recordings hold is told");
+  OutputOptions::declare(list, "none, and what the recordings hold is shown");
   messages.declare(list);
 }
 

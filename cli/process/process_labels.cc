@@ -129,11 +129,11 @@ std::string missing_text(ProcessProperty property) {
     case ProcessProperty::kUnit:
       return "no systemd unit is in the cgroup path";
     case ProcessProperty::kCgroup:
-      return "no path but the root is told as the cgroup";
+      return "the kernel names no cgroup but the root";
     case ProcessProperty::kCommand:
       return "there is no command line";
     default:
-      return "the user cannot be told";
+      return "the user is not known";
   }
 }
 

@@ -78,8 +78,8 @@ void RecordReport::say_variables_without_value() const {
     log::info(escape_terminal(
         "--variable " + variables[i].text +
         ": no sample has a value of it: it is there, and a pointer was null or led nowhere, or "
-        "label rules left it out; labelscope dump --explain with the same --variable shows how it is "
-        "read"));
+        "label rules left it out; labelscope dump --explain with the same --variable shows how it "
+        "is read"));
   }
 }
 
@@ -97,7 +97,7 @@ std::string RecordReport::why_no_labels() const {
            (read ? "; but no thread that was sampled had set any" : "");
   }
   if (refused != processes.end()) return describe_labels(*refused->second);
-  const std::string advice = "; labelscope dump --explain tells what was looked for";
+  const std::string advice = "; labelscope dump --explain shows what was looked for";
   if (recorder_.process_count() == 1) return describe_labels(*processes.begin()->second) + advice;
   return "the " + with_thousands(recorder_.process_count()) +
          " processes set no labels that labelscope knows" + advice;

@@ -199,7 +199,7 @@ class Run {
       const Location& location = profile_.locations[i];
       return location.address - profile_.modules[location.module].start + vdso.first_address();
     });
-    remember(locations, "the kernel tells the names of its exported functions only");
+    remember(locations, "the vDSO names its exported functions only");
     for (const Index i : locations) {
       if (profile_.locations[i].lines.empty()) {
         keep(i, {{std::string(kVdsoName), std::string(kVdsoName), "", 0}});
@@ -307,7 +307,7 @@ class Run {
   std::string reason_of(Index index) const {
     if (auto found = reasons_.find(index); found != reasons_.end()) return found->second;
     const ProfileModule& module = profile_.modules[index];
-    if (stopped_) return "names were still being looked up when labelscope was told to stop";
+    if (stopped_) return "names were still being looked up when labelscope was asked to stop";
     if (module.path.starts_with('/')) return "the file could not be opened";
     return "there is no file to take names from (generated code?)";
   }

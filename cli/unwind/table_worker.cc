@@ -60,7 +60,7 @@ void TableWorker::stop() {
 
 Result<UnwindTable> TableWorker::build(UniqueFd file) {
   const std::lock_guard lock(use_);
-  if (stopped_) return Error{ErrorCode::kSystem, "labelscope was told to stop"};
+  if (stopped_) return Error{ErrorCode::kSystem, "labelscope was asked to stop"};
   const std::string path = path_of(file);
   TableReader reader;
   Worker::Request request;

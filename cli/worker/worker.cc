@@ -121,7 +121,7 @@ std::optional<Worker::Outcome> Worker::wait_until_ready() {
     Result<std::optional<Message>> message = channel_->receive(kBetweenAsking);
     const bool late = Clock::now() - since > kMostStarting;
     if (message && !*message && !late) {
-      if (stopped()) return ended(Kind::kCancelled, "labelscope was told to stop");
+      if (stopped()) return ended(Kind::kCancelled, "labelscope was asked to stop");
       continue;
     }
     if (message && *message && (*message)->kind == Message::Kind::kReady) {
@@ -139,7 +139,7 @@ std::optional<Worker::Outcome> Worker::wait_until_ready() {
     } else if ((*message)->kind == Message::Kind::kRefused) {
       unusable_ += "it could not give up its rights: " + (*message)->body;
     } else {
-      unusable_ += "it began with what nobody asked for";
+      unusable_ += "it began with an answer that was not asked for";
     }
     return ended(Kind::kNoWorker, unusable_);
   }
@@ -171,7 +171,7 @@ Worker::Outcome Worker::ask(Request request) {
 
 Worker::Outcome Worker::converse(Request& request) {
   while (true) {
-    if (stopped()) return ended(Kind::kCancelled, "labelscope was told to stop");
+    if (stopped()) return ended(Kind::kCancelled, "labelscope was asked to stop");
     const auto now = Clock::now();
     if (now >= request.deadline) return ended(Kind::kLate, "it took too long");
     const auto left = std::chrono::ceil<milliseconds>(request.deadline - now);

@@ -95,7 +95,7 @@ Result<BpfBench> BpfBench::open() {
     bench.skeleton_->rodata->config.pid_namespace = static_cast<std::uint32_t>(own.st_ino);
   }
   const int cpus = libbpf_num_possible_cpus();
-  if (cpus < 0) return system_error(-cpus, "cannot tell how many CPUs there are");
+  if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
   bpf_map__set_max_entries(bench.skeleton_->maps.scratch, static_cast<std::uint32_t>(cpus));
   const int error = bench_bpf__load(bench.skeleton_);
   if (error != 0) return system_error(-error, "cannot load the BPF programs");
@@ -187,7 +187,7 @@ __attribute__((noinline)) void at_depth(int depth, const std::function<void()>& 
 Status pin_to_last_cpu() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
-    return system_error(errno, "cannot tell which CPUs may be used");
+    return system_error(errno, "cannot find out which CPUs may be used");
   }
   int last = -1;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {

@@ -50,7 +50,7 @@ std::string missing_bytes(std::uint64_t expected, std::uint64_t size) {
 }
 
 constexpr const char* kNoteTooLong =
-    "a note is longer than the notes are: what they tell behind it, such as threads, is lost";
+    "a note is longer than the notes are: what they hold behind it, such as threads, is lost";
 
 }  // namespace
 
@@ -112,7 +112,7 @@ void CoreFile::Impl::find_files(const CoreOptions& options) {
       problems.push_back({{},
                           {},
                           "the core has neither a table of mapped files (NT_FILE) nor an "
-                          "auxiliary vector: which files it ran cannot be told",
+                          "auxiliary vector: which files it ran is not known",
                           false});
     }
   }

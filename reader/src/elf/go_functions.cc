@@ -166,7 +166,7 @@ Status GoFunctions::parse(const ElfImage& file, std::uint64_t address) {
   const auto text = file.pointer_at(address + offsetof(Header, text));
   // Go 1.26 leaves the start of the text to the runtime.
   if (!text || *text == 0) {
-    return Error{ErrorCode::kUnsupported, "its table of Go functions does not tell where they are"};
+    return Error{ErrorCode::kUnsupported, "its table of Go functions does not say where they are"};
   }
   text_ = *text;
   start_ = start_of(0);

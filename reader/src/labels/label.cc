@@ -25,7 +25,7 @@ constexpr OutcomeWords kOutcomes[] = {
     {"malformed", "the label set contradicts itself"},
     {"vanished", "the thread did not run again before the repeated read"},
     {"torn", "the thread was just writing its record"},
-    {"no-keys", "the process does not tell the names of the keys"},
+    {"no-keys", "the process does not publish the names of the keys"},
     {"lost", "they were on a line of the recording that was lost"},
     {"unknown", "unknown outcome"},
 };

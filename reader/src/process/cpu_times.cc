@@ -53,7 +53,7 @@ Result<std::vector<ThreadTime>> read_thread_times(Pid pid) {
   }
   if (!all_known && times.empty()) {
     return Error{ErrorCode::kUnsupported,
-                 "this kernel does not tell the CPU time of threads (" + folder + "*/schedstat)"};
+                 "this kernel does not show the CPU time of threads (" + folder + "*/schedstat)"};
   }
   return times;
 }

@@ -87,7 +87,7 @@ std::string yama_text(int scope) {
     case 2:
       return "only CAP_SYS_PTRACE may look into processes";
     default:
-      return "nobody may look into processes, until the next boot";
+      return "no process may look into another until the next boot";
   }
 }
 
@@ -119,8 +119,7 @@ std::string missing_capability(const PtraceRefusal& refusal) {
 // Returns the reason although labelscope has CAP_SYS_PTRACE.
 std::string beyond_capability(const PtraceRefusal& refusal) {
   if (refusal.yama.value_or(0) >= 3) {
-    return "kernel.yama.ptrace_scope is 3, " + yama_text(3) +
-           ", whoever asks; set another value at boot";
+    return "kernel.yama.ptrace_scope is 3, " + yama_text(3) + "; set another value at boot";
   }
   if (refusal.other_user_namespace.value_or(false)) {
     return "it is in another user namespace, where CAP_SYS_PTRACE of this one does not count; run "

@@ -65,8 +65,8 @@ constexpr CounterText kTexts[] = {
      "samples came at regular times meanwhile"},
     {kFirstThreadsNotStopped, "first-threads-not-stopped", kProblem,
      "processes without labels of their first thread",
-     "it must be stopped once for that, and may not be: somebody else traces it, or ptrace is not "
-     "permitted"},
+     "it must be stopped once for that, and may not be: another process traces it, or ptrace is "
+     "not permitted"},
     {kUnwindTables, "unwind-tables", kStatistic, "files with unwind tables"},
     {kUnwindTableBytes, "unwind-table-bytes", kStatistic, "bytes of unwind tables"},
     {kUnwindTablesFailed, "unwind-tables-failed", kProblem, kTablesNotUsed,
@@ -95,7 +95,7 @@ constexpr CounterText kTexts[] = {
     {kThreadsWaitingAgain, "threads-waiting-again", kStatistic,
      "threads that waited again when they were stopped"},
     {kThreadsWithoutCpuTime, "threads-without-cpu-time", kProblem,
-     "threads whose CPU time is not told",
+     "threads whose CPU time is not known",
      "no /proc/PID/schedstat in this kernel, or too many open files; they are sampled whenever "
      "they could run, waiting for a processor included"},
     {kMappingsNotRead, "mappings-not-read", kProblem,

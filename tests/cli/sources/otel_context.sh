@@ -81,7 +81,7 @@ run dump -p "$target" --backend ptrace
 expect_shown '^  labels from .*/otel_contexts \(otel_thread_ctx_v1, local exec\)'
 expect_shown '^  service\.name=shop$'
 expect_shown '^  service\.version=1\.2\\x1b\[31m$'
-expect_shown 'unreadable: the process does not tell the names of the keys'
+expect_shown 'unreadable: the process does not publish the names of the keys'
 run dump -p "$target" --explain
 expect_shown 'otel_thread_ctx_v1 in \.dynsym: TLS, .*, 8 bytes'
 expect_shown 'the process has a process context at 0x[0-9a-f]+: 2 attributes, names of 9 keys'

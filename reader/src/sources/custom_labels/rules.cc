@@ -217,7 +217,7 @@ constexpr Rule kRules[] = {
      {.title = "in an executable, the variable is at a fixed distance from the thread pointer",
       .requirement =
           "In the main executable custom_labels_current_set lies in the static thread-local "
-          "block, at an offset that the file alone tells.",
+          "block, at an offset that the file alone determines.",
       .reason =
           "Readers compute the address from the symbol's value and the PT_TLS segment. Outside of "
           "that segment they read some other memory of the thread.",
@@ -342,7 +342,7 @@ constexpr Rule kRules[] = {
           "the set. labelscope looks at 128 elements and keeps 64 labels and 4096 bytes; others "
           "keep less, the smallest known 10 labels with 25 bytes of a key and 53 of a value.",
       .fix = "Keep to 64 labels in at most 128 elements, with 4096 bytes of keys and values "
-             "together; put the most telling labels first."}},
+             "together; put the most important labels first."}},
     {{kTextWithNul, "LS049", "text-without-nul", kData, kNote, kLive, kThread},
      {.title = "a key or value does not end with a zero byte",
       .requirement = "key.buf and value.buf point to len bytes: there is no terminator.",

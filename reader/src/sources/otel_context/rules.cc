@@ -140,7 +140,7 @@ constexpr Rule kRules[] = {
       .requirement =
           "A new key is in threadlocal.attribute_key_map before a record uses it; entries "
           "are never removed or moved.",
-      .reason = "Readers leave out attributes whose name they cannot tell.",
+      .reason = "Readers leave out attributes whose name they do not know.",
       .fix = "Publish the longer map first, then the record."}},
     {{kKeysPublished, "LS221", "otel-key-map", kReferenceData, kError, kLive, kProcess},
      {.title = "a process with records publishes their schema and the names of keys",

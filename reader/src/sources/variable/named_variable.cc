@@ -246,7 +246,7 @@ Finding NamedVariable::missing(std::span<const ThreadLocalNames* const> there) c
   for (std::size_t i = 0; i < shown; ++i) missing.text += (i == 0 ? "" : ", ") + all[i].text;
   missing.fix =
       "name one of these, as nm(1) shows it; a variable of a stripped file has no name, and the "
-      "compiler leaves out a static one that nobody reads";
+      "compiler leaves out a static one that no code reads";
   return missing;
 }
 
