@@ -9,7 +9,6 @@
 #include "cli/commands.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
-#include "cli/report/known_keys.h"
 #include "cli/report/outputs.h"
 #include "cli/report/profile_report.h"
 #include "cli/report/read_recordings.h"

@@ -20,7 +20,6 @@
 #include "cli/host/terminal.h"
 #include "cli/host/watchdog.h"
 #include "cli/record/messages.h"
-#include "cli/record/no_sample.h"
 #include "cli/record/recorder.h"
 #include "cli/record/report.h"
 #include "cli/record/samplers.h"
@@ -266,7 +265,7 @@ Status Recording::record() {
   }
   end_ = Clock::now();
   progress.clear();
-  // If there is no sample, the explanation includes this (no_sample.h).
+  // If there is no sample, the explanation includes this (messages.h).
   if (ended && options_.duration && recorder_->samples() > 0) {
     const auto time = std::chrono::floor<std::chrono::milliseconds>(end_ - start_);
     log::info("The target ended after " + std::to_string(time.count()) + " ms");

@@ -6,7 +6,6 @@
 #include "cli/names/demangle.h"
 #include "cli/names/function_table.h"
 #include "cli/names/names_messages.h"
-#include "cli/names/names_task.h"
 #include "cli/names/perf_map.h"
 #include "cli/unwind/table_messages.h"
 #include "cli/unwind/table_worker.h"

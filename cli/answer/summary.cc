@@ -20,7 +20,6 @@
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
 #include "cli/profile/key_use.h"
-#include "cli/profile/many_label_sets.h"
 #include "cli/text/escape.h"
 #include "cli/text/shares.h"
 #include "cli/text/table_cells.h"

@@ -21,7 +21,7 @@
 
 #include "base/text.h"
 #include "cli/names/packed_symbols.h"
-#include "elf/section_count.h"
+#include "elf/hostile_sections.h"
 
 namespace labelscope::cli {
 namespace {

@@ -4,7 +4,7 @@
 // name is called by its start, which call frame information has, so its samples stay together and
 // apart from those of other functions.
 //
-// The file is foreign and libdw is large: this runs in the worker (names_task.h), which can open
+// The file is foreign and libdw is large: this runs in the worker (names_task.cc), which can open
 // no files. It asks for each file that libdw would open (FindDebugFile), and checks it before libdw
 // sees it.
 #pragma once

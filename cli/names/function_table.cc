@@ -17,7 +17,7 @@
 #include "cli/worker/fields.h"
 #include "elf/elf_image.h"
 #include "elf/go_functions.h"
-#include "elf/section_count.h"
+#include "elf/hostile_sections.h"
 
 namespace labelscope::cli {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "cli/profile/profile.h"
 #include "cli/worker/channel.h"
+#include "cli/worker/worker_main.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 
@@ -115,5 +116,9 @@ class NamesReader {
   std::size_t sent_text_ = 0;
   std::size_t text_ = 0;  // each string counts once for each reference
 };
+
+// The worker's task of naming addresses: it opens a file at the first request for it, and names
+// addresses until labelscope says that there are no more.
+Answer make_names_task();
 
 }  // namespace labelscope::cli

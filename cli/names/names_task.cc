@@ -1,5 +1,3 @@
-#include "cli/names/names_task.h"
-
 #include <map>
 #include <memory>
 

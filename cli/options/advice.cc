@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "base/edit_distance.h"
+#include "base/text.h"
 #include "cli/options/option_list.h"
 #include "cli/options/values.h"
 #include "cli/text/escape.h"

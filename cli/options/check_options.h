@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/message_options.h"
+#include "cli/options/common_options.h"
 #include "labelscope/ids.h"
 
 namespace labelscope::cli {

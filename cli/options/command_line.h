@@ -5,7 +5,6 @@
 #include <variant>
 
 #include "cli/options/check_options.h"
-#include "cli/options/diff_options.h"
 #include "cli/options/dump_options.h"
 #include "cli/options/inspect_options.h"
 #include "cli/options/record_options.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/host/rights.h"
+#include "cli/options/common_options.h"
 #include "cli/options/label_options.h"
-#include "cli/options/message_options.h"
 #include "cli/options/values.h"
 #include "labelscope/core_file.h"
 #include "labelscope/ids.h"

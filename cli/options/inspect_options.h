@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/message_options.h"
+#include "cli/options/common_options.h"
 
 namespace labelscope::cli {
 

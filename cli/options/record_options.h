@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/host/rights.h"
+#include "cli/options/common_options.h"
 #include "cli/options/label_options.h"
-#include "cli/options/output_options.h"
 #include "cli/options/values.h"
 #include "cli/profile/value_types.h"
 #include "labelscope/ids.h"

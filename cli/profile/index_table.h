@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "cli/profile/profile.h"
@@ -49,5 +50,15 @@ class IndexTable {
   std::vector<Slot> slots_;  // their number is a power of two; at most half of them are used
   std::size_t count_ = 0;
 };
+
+// These decide when two entries of a profile's tables are equal. The bytes come from targets: one
+// that knew the hash function could make all its label sets collide, so it has a secret seed.
+std::uint64_t hash_of_bytes(std::string_view bytes);
+std::uint64_t hash_of(const LabelSet& labels);
+std::uint64_t hash_of(const Stack& stack);
+
+// These two are for rows without a time.
+std::uint64_t hash_of(const SampleRow& row);
+bool same_row(const SampleRow& a, const SampleRow& b);
 
 }  // namespace labelscope::cli

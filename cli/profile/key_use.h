@@ -1,8 +1,11 @@
-// How often each label key is used, and which key describes a new profile best.
+// These functions count how often each label key is used. They find the key that describes a new
+// profile best, and the one that makes so many label sets that viewers get slow.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,5 +28,18 @@ std::map<std::string_view, KeyUse> count_keys(const Profile& profile);
 // with fewer values. Empty if there are no labels, or only keys with another value for each piece
 // of work (a request ID).
 std::string best_key(const Profile& profile);
+
+// Above this, `go tool pprof` and the viewers built on it take minutes.
+inline constexpr std::size_t kManyLabelSets = 10'000;
+
+struct ManyLabelSets {
+  std::size_t sets = 0;     // sets that samples have
+  std::string key;          // the key without which there would be the fewest sets
+  std::size_t values = 0;   // number of its values
+  std::size_t without = 0;  // number of sets without it
+};
+
+// nullopt if there are no more than kManyLabelSets.
+std::optional<ManyLabelSets> many_label_sets(const Profile& profile);
 
 }  // namespace labelscope::cli

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/profile/identity.h"
 #include "cli/profile/index_table.h"
 
 namespace labelscope::cli {

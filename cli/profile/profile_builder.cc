@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "cli/profile/identity.h"
+#include "cli/profile/index_table.h"
 
 namespace labelscope::cli {
 namespace {

@@ -1,6 +1,7 @@
 // What a recording prints on stderr about its targets and about itself.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,24 @@ std::string describe_labels(const TrackedProcess& process);
 // Returns a line for each problem among the numbers of a ledger (cli/format/common/ledger_text.h).
 // `bpf_helps`: --backend bpf was not used, and would help.
 std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps = false);
+
+// What the kernel shows of a recording that has no sample.
+struct NoSample {
+  std::string standstill;          // why the targets do not run; empty: nothing holds them
+  bool ended = false;              // all targets have ended
+  bool interrupted = false;        // by Ctrl-C or another signal
+  bool command = false;            // the target was started by labelscope
+  std::chrono::nanoseconds ran{};  // time on processors, by the kernel's account
+  std::chrono::nanoseconds duration{};
+  unsigned frequency_hz = 0;
+  bool wall = false;  // waiting threads should be sampled, too
+  // samples were taken at intervals, not at events of the processor
+  bool ptrace = false;
+  bool bpf_helps = false;                // BPF could be used instead
+  std::string for_wall = "--mode wall";  // the options that would sample waiting threads
+};
+
+// Returns one clause: "the target ran on a processor for 3 ms of 1,038 ms, ...".
+std::string why_no_sample(const NoSample& recording);
 
 }  // namespace labelscope::cli

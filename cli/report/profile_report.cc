@@ -16,8 +16,7 @@
 #include "cli/host/terminal.h"
 #include "cli/profile/key_use.h"
 #include "cli/profile/label_rules.h"
-#include "cli/profile/many_label_sets.h"
-#include "cli/report/known_keys.h"
+#include "cli/report/read_recordings.h"
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/answer/summary.h"
-#include "cli/options/output_options.h"
+#include "cli/options/common_options.h"
 #include "cli/report/outputs.h"
 
 namespace labelscope::cli {

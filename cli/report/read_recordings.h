@@ -1,5 +1,5 @@
 // Reads recordings from files, selects samples, and adds them up. Problems of a file are reported
-// here.
+// here, and names of labels that no sample has.
 #pragma once
 
 #include <optional>
@@ -33,5 +33,15 @@ std::string no_values_text(const Profile& profile);
 // Explains why the selection leaves nothing: the condition that no sample meets, and the values
 // that there are.
 std::string why_none_is_left(const Selection& selection, const ReadRecordings& recordings);
+
+// Adds the keys of the profile's labels, and our own, which every sample has.
+void add_keys(const Profile& profile, std::set<std::string>& keys);
+
+// Returns "a, b, ...": the first `most` of them, escaped.
+std::string first_of(const std::set<std::string>& words, std::size_t most);
+
+// Warns of keys of `option` that no sample has, and names those that exist.
+void warn_of_unknown_keys(const std::vector<std::string>& asked, const std::string& option,
+                          const std::set<std::string>& known);
 
 }  // namespace labelscope::cli

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "elf/packed_section.h"
+#include "elf/hostile_sections.h"
 #include "fuzz/fuzzed_file.h"
 #include "fuzz/fuzzed_memory.h"
 #include "fuzz/fuzzer_check.h"

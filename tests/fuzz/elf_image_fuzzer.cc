@@ -4,7 +4,7 @@
 
 #include "elf/elf_image.h"
 #include "elf/foreign_file.h"
-#include "elf/section_count.h"
+#include "elf/hostile_sections.h"
 #include "fuzz/fuzzed_file.h"
 #include "fuzz/fuzzer_check.h"
 #include "labelscope/inspect.h"

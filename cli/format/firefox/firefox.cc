@@ -32,7 +32,6 @@
 #include "cli/format/common/shown_frames.h"
 #include "cli/format/firefox/firefox_tables.h"
 #include "cli/format/format.h"
-#include "cli/profile/identity.h"
 #include "cli/profile/index_table.h"
 #include "cli/text/escape.h"
 #include "cli/text/shares.h"

@@ -40,7 +40,7 @@ struct ls_plan {
   std::vector<ls_tls_recipe> recipes;  // those of plan.publishers, as observe() takes them
   std::vector<ModuleFinding> findings;
   std::string absence;
-  bool may_miss_publisher = false;  // core_snapshot.h
+  bool may_miss_publisher = false;  // snapshot.h
   std::string program;              // for a process: LiveProcess::program() when the plan was made
 };
 

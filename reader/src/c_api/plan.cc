@@ -2,7 +2,7 @@
 
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
-#include "sampling/core_snapshot.h"
+#include "sampling/snapshot.h"
 
 namespace labelscope::c_api {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <memory>
 
+#include "elf/hostile_sections.h"
 #include "elf/loaded_file.h"
-#include "elf/section_count.h"
 
 namespace labelscope {
 namespace {

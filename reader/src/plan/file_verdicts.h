@@ -9,7 +9,7 @@
 // a planner that takes over a verdict from another process compares the file's times first.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,8 +21,8 @@
 namespace labelscope {
 
 struct FileVerdict {
-  // A verdict depends on the file's bytes, its name in the process, and its role there.
-  // empty if they are not known, so that no planner takes the verdict over
+  // A verdict depends on the file's bytes, its name in the process, and its role there. The times
+  // are empty if they are not known, so that no planner takes the verdict over.
   std::optional<FileTimes> times;
   std::string path;
   bool main_executable = false;
@@ -36,9 +36,17 @@ struct FileVerdict {
 class FileVerdicts {
  public:
   // Returns null if no planner has one.
-  std::shared_ptr<FileVerdict> find(const FileId& file) const;
+  std::shared_ptr<FileVerdict> find(const FileId& file) const {
+    const auto known = all_.find(file);
+    return known == all_.end() ? nullptr : known->second.lock();
+  }
   // Replaces what was known of the file. Planners that own the former one keep it.
-  void put(const FileId& file, const std::shared_ptr<FileVerdict>& verdict);
+  void put(const FileId& file, const std::shared_ptr<FileVerdict>& verdict) {
+    all_[file] = verdict;
+    if (all_.size() < crowded_) return;
+    std::erase_if(all_, [](const auto& entry) { return entry.second.expired(); });
+    crowded_ = 2 * all_.size() + 1024;
+  }
 
  private:
   std::map<FileId, std::weak_ptr<FileVerdict>> all_;

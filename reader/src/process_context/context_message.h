@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "labelscope/finding.h"
 #include "labelscope/process_facts.h"
 
 namespace labelscope {
@@ -37,5 +38,18 @@ std::optional<ContextMessage> parse_context_message(std::span<const std::byte> p
 inline constexpr std::size_t kMostAttributes = 4096;
 inline constexpr std::size_t kLongestText = 4096;  // length of a key or a value
 inline constexpr std::size_t kMostKeys = 256;      // an index is one byte
+
+// These are the rules of the process context by name. Their texts are with those of the records
+// that need it (sources/otel_context/rules.cc), because a check judges both together.
+namespace otel {
+
+inline constexpr RuleId kContextHeader{231};
+inline constexpr RuleId kContextVersion{232};
+inline constexpr RuleId kContextPayload{233};
+inline constexpr RuleId kContextTime{234};
+inline constexpr RuleId kContextSchema{235};  // warning: names of keys of unknown records
+inline constexpr RuleId kContextTexts{236};   // note: readers leave some of it out
+
+}  // namespace otel
 
 }  // namespace labelscope

@@ -27,7 +27,6 @@
 
 #include "base/text.h"
 #include "process_context/context_message.h"
-#include "process_context/context_rules.h"
 
 namespace labelscope {
 namespace {

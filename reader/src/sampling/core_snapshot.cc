@@ -1,6 +1,4 @@
 // This reads every thread of a core file once.
-#include "sampling/core_snapshot.h"
-
 #include <algorithm>
 
 #include "labelscope/observe.h"

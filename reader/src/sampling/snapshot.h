@@ -121,4 +121,8 @@ Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan
 Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
                                       const SnapshotOptions& options);
 
+// Returns whether a file that may have been a publisher was not found. Then a thread without labels
+// may have had some all the same: its outcome is LS_UNREADABLE_NO_RECIPE, and not LS_UNLABELLED.
+bool may_miss_publisher(const CoreFile& core, const ProcessPlan& plan);
+
 }  // namespace labelscope

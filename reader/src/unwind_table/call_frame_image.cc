@@ -17,8 +17,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "elf/hostile_sections.h"
 #include "elf/loaded_file.h"
-#include "elf/packed_section.h"
 #include "unwind_table/call_frame_check.h"
 #include "unwind_table/frame_instructions.h"
 

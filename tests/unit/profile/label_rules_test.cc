@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "cli/profile/many_label_sets.h"
+#include "cli/profile/key_use.h"
 #include "support/catch.h"
 
 using namespace labelscope;

@@ -2,7 +2,6 @@
 #include "cli/record/messages.h"
 
 #include "cli/format/common/ledger_text.h"
-#include "cli/record/no_sample.h"
 #include "cli/text/shares.h"
 #include "cli/text/text.h"
 #include "support/catch.h"

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "findings/check_rule.h"
-#include "process_context/context_rules.h"
+#include "process_context/context_message.h"
 
 namespace labelscope::otel {
 
@@ -28,7 +28,7 @@ inline constexpr RuleId kRecordSize{218};      // note: it is larger than is rec
 // Names of keys
 inline constexpr RuleId kKeyNamed{220};
 inline constexpr RuleId kKeysPublished{221};
-// 231 to 236: the process context (process_context/context_rules.h)
+// 231 to 236: the process context (process_context/context_message.h)
 // Updates
 inline constexpr RuleId kTornUpdate{250};
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/edit_distance.h"
 #include "base/text.h"
 #include "elf/elf_image.h"
 #include "sources/file_inspection.h"

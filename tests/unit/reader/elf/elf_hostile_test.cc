@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "elf/elf_image.h"
-#include "elf/section_count.h"
+#include "elf/hostile_sections.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 

@@ -1,4 +1,4 @@
-#include "cli/profile/identity.h"
+#include "cli/profile/index_table.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

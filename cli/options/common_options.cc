@@ -1,4 +1,4 @@
-#include "cli/options/output_options.h"
+#include "cli/options/common_options.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,9 +7,13 @@
 #include "cli/format/common/row_labels.h"
 #include "cli/options/values.h"
 #include "cli/text/escape.h"
+#include "cli/text/shares.h"
 
 namespace labelscope::cli {
 namespace {
+
+constexpr Named<ColorMode> kColors[] = {
+    {"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}};
 
 Format parse_format(const std::string& option, const std::string& text) {
   return find_named(kFormats, option, text);
@@ -30,7 +34,38 @@ void refuse_left_out(const LabelRules& rules, const std::string& option, const s
   }
 }
 
+std::vector<Condition> parse_conditions(const std::string& option,
+                                        const std::vector<std::string>& texts) {
+  std::vector<Condition> conditions;
+  for (const std::string& text : texts) {
+    Result<Condition> condition = Condition::parse(text);
+    if (!condition) refuse(option, text, condition.error().context);
+    conditions.push_back(*std::move(condition));
+  }
+  return conditions;
+}
+
 }  // namespace
+
+void MessageOptions::declare(OptionList& list) {
+  list.group("Messages");
+  list.flag("-q,--quiet", "Errors and warnings only");
+  list.flag("-v,--verbose", "Say more");
+  list.flag("--no-progress", "No status line on a terminal", progress, false);
+  list.word("--color", "WHEN", names_in(kColors, " or "), color, choice(kColors), "auto");
+}
+
+void MessageOptions::check(const OptionList& list) {
+  const bool quiet = list.given("--quiet");
+  const bool verbose = list.given("--verbose");
+  if (quiet && verbose) refuse("--quiet and --verbose exclude each other");
+  if (quiet) {
+    log_level = log::Level::kQuiet;
+    progress = false;
+  } else if (verbose) {
+    log_level = log::Level::kVerbose;
+  }
+}
 
 void OutputOptions::declare(OptionList& list, const std::string& otherwise) {
   list.group("Output");
@@ -103,6 +138,33 @@ void OutputOptions::check() const {
     }
   }
   if (json && summary.empty()) refuse("--json has a meaning with --summary only");
+}
+
+void SelectionOptions::declare(OptionList& list) {
+  list.group("Which samples");
+  list.words(
+      "--where", "CONDITION",
+      "With this label: KEY=VALUE, KEY!=VALUE, KEY~REGEX, KEY!~REGEX (repeatable: all hold); "
+      "the value <none> is no such label, which tables call (unset)",
+      selection.conditions, parse_conditions);
+  list.word("--since", "TIME", "Not before this time from the start (10, 500ms, 2m)",
+            selection.since, parse_moment);
+  list.word(
+      "--value", "NAME",
+      "Which value of a pprof file that has several (inuse_space, delay); default: CPU or wall "
+      "time, else the file's own default",
+      value, NotEmpty{"the name of the value"});
+  list.word("--until", "TIME", "Before this time from the start", selection.until, parse_duration);
+}
+
+void SelectionOptions::check() const {
+  if (selection.since && selection.until && *selection.until <= *selection.since) {
+    const auto text = [](const auto& time) {
+      return time_text(static_cast<std::uint64_t>(time->count()));
+    };
+    refuse("--until (" + text(selection.until) + ") must be later than --since (" +
+           text(selection.since) + ")");
+  }
 }
 
 }  // namespace labelscope::cli

@@ -1,6 +1,4 @@
 // Compressed sections are unpacked within bounds, and refused where they lie.
-#include "elf/packed_section.h"
-
 #include <elf.h>
 #include <zlib.h>
 
@@ -8,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "elf/hostile_sections.h"
 #include "support/catch.h"
 
 namespace labelscope::test {
@@ -35,22 +34,22 @@ ErrorCode refused(const std::vector<std::byte>& section, std::uint64_t most) {
 
 }  // namespace
 
-TEST_CASE("packed_section: what was packed comes out") {
+TEST_CASE("hostile_sections: what was packed comes out") {
   const auto unpacked = unpack_section(packed(kBytes, kBytes.size()), kBytes.size());
   REQUIRE(unpacked);
   CHECK(*unpacked == kBytes);
 }
 
-TEST_CASE("packed_section: a size above the limit is refused") {
+TEST_CASE("hostile_sections: a size above the limit is refused") {
   CHECK(refused(packed(kBytes, kBytes.size()), kBytes.size() - 1) == ErrorCode::kLimit);
 }
 
-TEST_CASE("packed_section: a size that zlib cannot reach with so few bytes is refused") {
+TEST_CASE("hostile_sections: a size that zlib cannot reach with so few bytes is refused") {
   const std::uint64_t claimed = std::uint64_t{1} << 30;
   CHECK(refused(packed(kBytes, claimed), claimed) == ErrorCode::kLimit);
 }
 
-TEST_CASE("packed_section: bytes that are no stream of zlib's are refused") {
+TEST_CASE("hostile_sections: bytes that are no stream of zlib's are refused") {
   std::vector<std::byte> section = packed(kBytes, kBytes.size());
   for (std::size_t i = sizeof(Elf64_Chdr); i < section.size(); ++i) section[i] ^= std::byte{0x5A};
   CHECK(refused(section, kBytes.size()) == ErrorCode::kUnsupported);

@@ -1,0 +1,52 @@
+// These options are shared by several commands.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/answer/selection.h"
+#include "cli/format/format.h"
+#include "cli/host/log.h"
+#include "cli/host/terminal.h"
+#include "cli/options/option_list.h"
+#include "cli/profile/label_rules.h"
+
+namespace labelscope::cli {
+
+// Every command has these: how much it prints, and in which colours.
+struct MessageOptions {
+  ColorMode color = ColorMode::kAuto;
+  log::Level log_level = log::Level::kNormal;
+  bool progress = true;  // show a status line on a terminal
+
+  void declare(OptionList& list);
+  void check(const OptionList& list);  // call it after the list has been read
+};
+
+// Record and report have these: which files and tables are made of a profile.
+struct OutputOptions {
+  std::vector<std::string> outputs;  // "-" is stdout
+  std::optional<Format> format;      // of every output; if not set, the extension decides
+  bool overwrite = false;
+  std::vector<std::string> group_by;
+  LabelRules labels;
+  std::vector<std::string> summary;
+  bool json = false;  // print the summary as JSON
+  MessageOptions messages;
+
+  // `otherwise` describes what is written if no output is named.
+  void declare(OptionList& list, const std::string& otherwise);
+  void check() const;  // checks all but the options of messages
+};
+
+// Report and diff have these: which samples of recordings are selected.
+struct SelectionOptions {
+  Selection selection;
+  std::string value;  // the wanted value of a pprof file; empty: choose_values() decides
+
+  void declare(OptionList& list);
+  void check() const;
+};
+
+}  // namespace labelscope::cli
