@@ -1,4 +1,6 @@
 // Compressed sections are unpacked within bounds, and refused where they lie.
+#include "elf/hostile_sections.h"
+
 #include <elf.h>
 #include <zlib.h>
 
@@ -6,7 +8,6 @@
 #include <cstring>
 #include <vector>
 
-#include "elf/hostile_sections.h"
 #include "support/catch.h"
 
 namespace labelscope::test {
