@@ -44,13 +44,6 @@ constexpr std::size_t kMaxSlots = 64;
 // At most so many reasons are given when no slot helps. Mostly they are all the same.
 constexpr std::size_t kMaxReasons = 3;
 
-ls_tls_recipe tp_offset(std::int64_t offset) {
-  ls_tls_recipe recipe{};
-  recipe.kind = LS_TP_OFFSET;
-  recipe.offset = offset;
-  return recipe;
-}
-
 class SlotReader {
  public:
   SlotReader(const Module& module, const ElfSymbol& variable,

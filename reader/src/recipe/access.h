@@ -25,6 +25,14 @@ struct AccessPlan {
 inline constexpr const char* kWholeCore =
     "make a core file with all private memory: no limit on its size, and bit 0 of coredump_filter";
 
+// Returns the recipe of a variable at this distance from each thread's pointer.
+inline ls_tls_recipe tp_offset(std::int64_t offset) {
+  ls_tls_recipe recipe{};
+  recipe.kind = LS_TP_OFFSET;
+  recipe.offset = offset;
+  return recipe;
+}
+
 // `relocations` are all relocations of the file, or why they cannot be read; they are not needed
 // for the main executable. The function calls `libc` only when the recipe depends on it (never for
 // the main executable). If `trace` is not null, it fills its slots and its record.

@@ -49,13 +49,6 @@ std::string slot_text(const GoRuntime& go) {
   return "not found";
 }
 
-ls_tls_recipe tp_offset(std::int64_t offset) {
-  ls_tls_recipe recipe{};
-  recipe.kind = LS_TP_OFFSET;
-  recipe.offset = offset;
-  return recipe;
-}
-
 // The loader writes the offset to the GOT before any code of the module runs.
 AccessPlan reach_by_got(const Reachable& publisher, Address slot) {
   AccessPlan plan;
