@@ -113,26 +113,28 @@ Result<std::optional<StaticSymbols>> StaticSymbols::find(const LoadedFile& file,
 }
 
 template <class Use>
-void StaticSymbols::for_all(const LoadedFile& file, Use use) const {
-  if (size > kMaxTableBytes || strings_size > kMaxTableBytes) return;
+bool StaticSymbols::for_all(const LoadedFile& file, Use use) const {
+  if (size > kMaxTableBytes || strings_size > kMaxTableBytes) return false;
   std::vector<Elf64_Sym> some;
   const std::uint64_t count = size / sizeof(Elf64_Sym);
   for (std::uint64_t done = 0; done < count; done += some.size()) {
     some.resize(std::min<std::uint64_t>(kSymbolsAtOnce, count - done));
     if (!file.read_offset(offset + done * sizeof(Elf64_Sym),
                           std::as_writable_bytes(std::span(some)))) {
-      return;
+      return false;
     }
-    for (const Elf64_Sym& sym : some) {
-      if (sym.st_shndx != SHN_UNDEF && !use(sym)) return;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (some[i].st_shndx == SHN_UNDEF) continue;
+      if (!use(some[i], static_cast<std::uint32_t>(done + i))) return true;
     }
   }
+  return true;
 }
 
 void StaticSymbols::list_thread_locals(const LoadedFile& file,
                                        std::vector<std::string>& names) const {
   std::size_t listed = 0;
-  for_all(file, [&](const Elf64_Sym& sym) {
+  for_all(file, [&](const Elf64_Sym& sym, std::uint32_t) {
     if (ELF64_ST_TYPE(sym.st_info) != STT_TLS) return true;
     if (sym.st_name >= strings_size || ++listed > kMaxListed) return true;
     std::string name(std::min<std::uint64_t>(kMaxListedName, strings_size - sym.st_name), '\0');
@@ -147,7 +149,7 @@ void StaticSymbols::list_thread_locals(const LoadedFile& file,
 
 std::vector<std::uint64_t> StaticSymbols::functions(const LoadedFile& file) const {
   std::vector<std::uint64_t> starts;
-  for_all(file, [&](const Elf64_Sym& sym) {
+  for_all(file, [&](const Elf64_Sym& sym, std::uint32_t) {
     if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC) starts.push_back(sym.st_value);
     return starts.size() < kMaxFunctions;
   });
@@ -162,22 +164,11 @@ Status StaticSymbols::for_each(const LoadedFile& file, std::string_view name, Us
   auto places = find_places(file, *this, name);
   if (!places) return std::move(places).error();
   if (places->empty()) return {};
-  std::vector<Elf64_Sym> some;
-  const std::uint64_t count = size / sizeof(Elf64_Sym);
-  for (std::uint64_t done = 0; done < count; done += some.size()) {
-    some.resize(std::min<std::uint64_t>(kSymbolsAtOnce, count - done));
-    if (!file.read_offset(offset + done * sizeof(Elf64_Sym),
-                          std::as_writable_bytes(std::span(some)))) {
-      return malformed("the symbol table lies outside the file");
-    }
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      const Elf64_Sym& sym = some[i];
-      if (sym.st_shndx == SHN_UNDEF) continue;
-      if (!std::ranges::binary_search(*places, sym.st_name)) continue;
-      if (use(to_symbol(sym, static_cast<std::uint32_t>(done + i), SymbolTable::kSymtab)))
-        return {};
-    }
-  }
+  const bool whole = for_all(file, [&](const Elf64_Sym& sym, std::uint32_t index) {
+    return !std::ranges::binary_search(*places, sym.st_name) ||
+           !use(to_symbol(sym, index, SymbolTable::kSymtab));
+  });
+  if (!whole) return malformed("the symbol table lies outside the file");
   return {};
 }
 

@@ -45,9 +45,10 @@ struct StaticSymbols {
   std::vector<std::uint64_t> functions(const LoadedFile& file) const;
 
  private:
-  // Calls `use` for each symbol, as far as they can be read.
+  // Calls `use` for each defined symbol and its index, until it returns false. Returns false if not
+  // all can be read.
   template <class Use>
-  void for_all(const LoadedFile& file, Use use) const;
+  bool for_all(const LoadedFile& file, Use use) const;
   // Calls `use` for each defined symbol of that name, until it returns true.
   template <class Use>
   Status for_each(const LoadedFile& file, std::string_view name, Use use) const;
