@@ -35,7 +35,16 @@ Dwarf_Die declaration(Dwarf_Die die) {
 }
 
 std::string scope_name(Dwarf_Die& die) {
-  switch (dwarf_tag(&die)) {
+  if (!is_named_scope(dwarf_tag(&die))) return {};
+  std::string name = dwarf_text(dwarf_diename(&die));
+  if (!name.empty()) return name + "::";
+  return dwarf_tag(&die) == DW_TAG_namespace ? "(anonymous namespace)::" : "(anonymous)::";
+}
+
+}  // namespace
+
+bool is_named_scope(int tag) {
+  switch (tag) {
     case DW_TAG_namespace:
     case DW_TAG_module:
     case DW_TAG_class_type:
@@ -43,16 +52,11 @@ std::string scope_name(Dwarf_Die& die) {
     case DW_TAG_union_type:
     case DW_TAG_interface_type:
     case DW_TAG_subprogram:
-      break;
+      return true;
     default:
-      return {};
+      return false;
   }
-  std::string name = dwarf_text(dwarf_diename(&die));
-  if (!name.empty()) return name + "::";
-  return dwarf_tag(&die) == DW_TAG_namespace ? "(anonymous namespace)::" : "(anonymous)::";
 }
-
-}  // namespace
 
 std::string DwarfNames::scopes_around(Dwarf_Die target) {
   std::string scopes;

@@ -27,6 +27,9 @@ inline bool next_sibling(Dwarf_Die& die) {
   return dwarf_siblingof(&die, &die) == 0 && dwarf_dieoffset(&die) > before;
 }
 
+// Returns whether names of what is inside such an entry begin with the entry's own name.
+bool is_named_scope(int tag);
+
 class DwarfNames {
  public:
   explicit DwarfNames(Budget& budget) : budget_(budget) {}

@@ -32,20 +32,7 @@ Dwarf_Word number(Dwarf_Die& die, unsigned name) {
 }
 
 bool may_hold_functions(int tag) {
-  switch (tag) {
-    case DW_TAG_namespace:
-    case DW_TAG_module:
-    case DW_TAG_class_type:
-    case DW_TAG_structure_type:
-    case DW_TAG_union_type:
-    case DW_TAG_interface_type:
-    case DW_TAG_enumeration_type:
-    case DW_TAG_subprogram:
-    case DW_TAG_lexical_block:
-      return true;
-    default:
-      return false;
-  }
+  return is_named_scope(tag) || tag == DW_TAG_enumeration_type || tag == DW_TAG_lexical_block;
 }
 
 // Returns .debug_line as libdw sees it: libdw unpacks sections in place.
