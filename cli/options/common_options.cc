@@ -140,6 +140,14 @@ void OutputOptions::check() const {
   if (json && summary.empty()) refuse("--json has a meaning with --summary only");
 }
 
+void declare_drop_to(OptionList& list, std::optional<User>& user) {
+  list.group("Rights");
+  list.word("--drop-to", "USER",
+            "Become this user before anything is read from a target; most rights are given up in "
+            "any case",
+            user, parse_user);
+}
+
 void SelectionOptions::declare(OptionList& list) {
   list.group("Which samples");
   list.words(

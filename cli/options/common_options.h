@@ -8,6 +8,7 @@
 #include "cli/answer/selection.h"
 #include "cli/format/format.h"
 #include "cli/host/log.h"
+#include "cli/host/rights.h"
 #include "cli/host/terminal.h"
 #include "cli/options/option_list.h"
 #include "cli/profile/label_rules.h"
@@ -39,6 +40,9 @@ struct OutputOptions {
   void declare(OptionList& list, const std::string& otherwise);
   void check() const;  // checks all but the options of messages
 };
+
+// Record and dump have this: the user to become.
+void declare_drop_to(OptionList& list, std::optional<User>& user);
 
 // Report and diff have these: which samples of recordings are selected.
 struct SelectionOptions {

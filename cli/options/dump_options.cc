@@ -58,11 +58,7 @@ void DumpOptions::declare(OptionList& list) {
   list.words("--files", "DIR",
              "Folder that is searched for its files, by build ID and name (repeatable)",
              core_files.file_directories, read_folders);
-  list.group("Rights");
-  list.word("--drop-to", "USER",
-            "Become this user before anything is read from a target; most rights are given up in "
-            "any case",
-            drop_to, parse_user);
+  declare_drop_to(list, drop_to);
   messages.declare(list);
 }
 

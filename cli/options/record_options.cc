@@ -122,11 +122,7 @@ void RecordOptions::declare(OptionList& list) {
   list.words("--debug-dir", "DIR", "Folder with debug files, beside /usr/lib/debug (repeatable)",
              debug_folders, read_folders);
   OutputOptions::declare(list, "labelscope-NAME-PID-TIME.pb.gz and .html");
-  list.group("Rights");
-  list.word("--drop-to", "USER",
-            "Become this user before anything is read from a target; most rights are given up in "
-            "any case",
-            drop_to, parse_user);
+  declare_drop_to(list, drop_to);
   messages.declare(list);
 }
 
