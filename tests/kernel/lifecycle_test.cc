@@ -57,7 +57,7 @@ void fork_when_told(ChildSide& parent) {
 
 }  // namespace
 
-TEST_CASE("sampler: a forked child is told of and sampled with its parent's recipes") {
+TEST_CASE("sampler: a forked child is reported and sampled with its parent's recipes") {
   SampledChild child(fork_when_told);
   auto sampler = started(child, {});
   child.tell();
@@ -229,7 +229,7 @@ TEST_CASE("sampler: a removed process is not sampled any more") {
   REQUIRE(stop_and_balance(*sampler, taken).taken == taken_last);
 }
 
-TEST_CASE("sampler: an executable mapping made later is told of, with its file") {
+TEST_CASE("sampler: an executable mapping made later is reported, with its file") {
   SampledChild child([](ChildSide& parent) {
     parent.wait_until_told();
     parent.take();

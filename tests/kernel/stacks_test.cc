@@ -89,7 +89,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("sampler: a stack of frame pointers tells whether it has more than the kernel follows") {
+TEST_CASE("sampler: a stack of frame pointers shows whether it has more than the kernel follows") {
   const bool deep = GENERATE(false, true);
   SampledChild child(
       [deep](ChildSide& parent) { burn_below(deep ? 2 * LS_MAX_FRAMES : 0, parent); });

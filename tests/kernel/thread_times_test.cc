@@ -84,7 +84,7 @@ TEST_CASE("sampler: the time of threads that live for less than a tick is whole"
     while (!side.told()) std::thread([] { run_for(8'000'000); }).join();
   });
   Taken taken;
-  SECTION("and each of them tells") {
+  SECTION("and each of them shows") {
     expect_whole_time(child, {.frequency_hz = 99}, taken, 1'000'000'000);
     CHECK(taken.ends.size() > 50);
   }

@@ -161,7 +161,7 @@ TEST_CASE("unwind processes: a program that is foreseen has its tables from its 
     CHECK(own.mark_at(kSelf, mapping.start()) == 3);
     CHECK(own.built == 1);
   }
-  SECTION("the C library, even if nobody knows which program it will be") {
+  SECTION("the C library, even if it is not known which program it will be") {
     own->expect({});
     own->wait(milliseconds(20'000));
     own->set(kSelf);

@@ -147,7 +147,7 @@ TEST_CASE("unwind tables: there are 8,192 files at a time, and the next one has 
 }
 
 TEST_CASE(
-    "unwind tables: a list that was removed is nobody's, even before its room is used again") {
+    "unwind tables: a list that was removed has no owner, even before its room is used again") {
   Tables own;
   std::vector<ls_unwind_mapping> mappings(10, ls_unwind_mapping{1, 2, 1, LS_UNWIND_NO_FILE, 0});
   auto first = own.tables->add_list(mappings);

@@ -175,7 +175,7 @@ TEST_CASE("go_labels: a chain that does not hold together gives no label") {
     go.memory.put(GoMemory::kG + go.layout.g_labels - 64, GoMemory::kTextEnd);
     CHECK(observe_both(go).outcome == LS_UNREADABLE_MALFORMED);
   }
-  SECTION("a thread of C calls Go: its goroutine was made by nobody") {
+  SECTION("a thread of C calls Go: its goroutine has no creator") {
     go.memory.put(GoMemory::kG + go.layout.g_labels - 64, Address{0});
     go.memory.put(GoMemory::kG + go.layout.g_labels - 48, Address{0});
     expect_labels(observe_both(go), pairs(4));

@@ -56,7 +56,7 @@ std::vector<Shown> all_of(const std::vector<unsigned char>& bytes, std::size_t o
 
 }  // namespace
 
-TEST_CASE("label_blocks: labels come in their order, and the second of equal keys is told") {
+TEST_CASE("label_blocks: labels come in their order, and the second of equal keys is reported") {
   LabelMemory made;
   made.add("a", "1").add("", "no key text").add("a", "2").add("ab", "").add("a", "3").publish();
   REQUIRE(all_of(labels_of(made, {recipe_to(kVariable)})) ==

@@ -80,7 +80,7 @@ TEST_CASE("node_context: each writer's way from an object to its record") {
     node.memory.put(NodeMemory::kEntry + 24, Address{0x7fff'0000});
     CHECK(outcome_of(node) == LS_UNREADABLE_NOT_RESIDENT);
   }
-  SECTION("none is told") {
+  SECTION("none is reported") {
     node.adapt(Numbers{});
     CHECK(outcome_of(node) == LS_UNREADABLE_NO_KEYS);
   }

@@ -47,7 +47,7 @@ TEST_CASE("perf_events: lists of CPUs that make no sense are refused") {
   }
 }
 
-TEST_CASE("perf_ring: an executable mapping is handed out as the kernel tells it") {
+TEST_CASE("perf_ring: an executable mapping is handed out as the kernel reports it") {
   PerfRing::Handler handler;
   std::vector<std::string> paths;
   MappingEvent last;

@@ -77,7 +77,7 @@ TEST_CASE("thread_clocks: an exec by another thread gives it the first thread's 
   CHECK_FALSE(clocks.was_replaced(kOwn, kFirst));
 }
 
-TEST_CASE("thread_clocks: a thread that ends after the freeze is told as it was then") {
+TEST_CASE("thread_clocks: a thread that ends after the freeze is reported as it was then") {
   ThreadClocks clocks;
   run_a_while();
   const std::uint64_t earlier = first_ran();
@@ -90,7 +90,7 @@ TEST_CASE("thread_clocks: a thread that ends after the freeze is told as it was 
   for (const EndedThread& thread : clocks.take_frozen()) CHECK(thread.tid != kFirst);
 }
 
-TEST_CASE("thread_clocks: those that go on are told at the end") {
+TEST_CASE("thread_clocks: those that go on are reported at the end") {
   ThreadClocks clocks;
   clocks.begin(kOwn);
   clocks.freeze(kOwn);

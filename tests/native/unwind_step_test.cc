@@ -380,7 +380,7 @@ TEST_CASE("unwind step: in a gap with frame pointers, along them, and marked") {
     program.push(kStack + 0x40, {kStack + 0x20, kText + 0x100});
     CHECK(program.unwind(kText + 0x10).end == LS_STACK_NOT_GROWING);
   }
-  SECTION("a chain that ends does not tell whether that is the root") {
+  SECTION("a chain that ends does not show whether that is the root") {
     program.start.fp = 0;
     CHECK(program.unwind(kText + 0x10).end == LS_STACK_CHAIN_ENDED);
   }

@@ -121,13 +121,13 @@ TEST_CASE("explain: a program that does everything right has no finding") {
   CHECK(tells(told.thread.steps, kTenant));
 }
 
-TEST_CASE("explain: a process without publishers is told what was looked for") {
+TEST_CASE("explain: a process without publishers has a list of what was looked for") {
   const Explained told = check({"no-publisher", {}, {FindingCode::kNoPublisher}, {}});
   REQUIRE(told.plan.findings.size() == 1);
   CHECK(told.plan.findings[0].text.find("custom_labels_current_set") != std::string::npos);
 }
 
-TEST_CASE("explain: an executable that does not export is read, and told how to export") {
+TEST_CASE("explain: an executable that does not export is read, with a hint how to export") {
   const Explained told = check({"not-exported", {}, {FindingCode::kNotExported}, {}});
   REQUIRE(told.plan.findings.size() == 1);
   CHECK(told.plan.findings[0].fix.find("--export-dynamic-symbol=custom_labels_current_set") !=
@@ -138,7 +138,7 @@ TEST_CASE("explain: a stripped static executable has nothing to be found by") {
   check({"stripped-static", {}, {FindingCode::kNoSymbols}, {}, false});
 }
 
-TEST_CASE("explain: a library under another name is read, and told its name") {
+TEST_CASE("explain: a library under another name is read, with a hint about its name") {
   check({"with-renamed", {}, {FindingCode::kFileName}, {}});
 }
 
@@ -151,12 +151,12 @@ TEST_CASE("explain: a version of 8 bytes is not read") {
   check({"wide-version", {}, {FindingCode::kVersionSize}, {}, false});
 }
 
-TEST_CASE("explain: general dynamic code is read, and told the dialect") {
+TEST_CASE("explain: general dynamic code is read, with a hint about the dialect") {
   const Explained told = check({"with-gd", {}, {FindingCode::kNoTlsDesc}, {}});
   CHECK(tells(told.plan.steps, "module ID"));
 }
 
-TEST_CASE("explain: initial-exec code is read, and told the dialect") {
+TEST_CASE("explain: initial-exec code is read, with a hint about the dialect") {
   check({"with-ie", {}, {FindingCode::kNoTlsDesc}, {}});
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("explain: a variable that is not thread-local is not read") {
   check({"not-thread-local", {}, {FindingCode::kNotThreadLocal}, {}, false});
 }
 
-TEST_CASE("explain: local symbols of an executable are read, and told to be global") {
+TEST_CASE("explain: local symbols of an executable are read, with a hint to make them global") {
   check({"local-symbol", {}, {FindingCode::kLocalSymbol}, {}});
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("explain: a version without a variable is not read") {
   check({"only-version", {}, {FindingCode::kCurrentSetMissing}, {}, false});
 }
 
-TEST_CASE("explain: a thread that never touched the variable is told so") {
+TEST_CASE("explain: a thread that never touched the variable has that as its finding") {
   const Explained told =
       check({"no-publisher",
              {"--write", "nothing", "--dlopen", broken_file("libcustomlabels-large.so")},

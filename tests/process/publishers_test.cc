@@ -33,7 +33,7 @@ TEST_CASE("publishers: an executable, a library and a copy of it are all read, e
   check_stopped_threads(RivalSet::kLibraryAndCopy);
 }
 
-TEST_CASE("publishers: two copies of a library in namespaces of their own are told apart") {
+TEST_CASE("publishers: two copies of a library in namespaces of their own are kept apart") {
   check_stopped_threads(RivalSet::kTwoCopies);
 }
 

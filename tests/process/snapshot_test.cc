@@ -296,7 +296,8 @@ TEST_CASE("snapshot: a process that has executed another program since it was pl
   CHECK(snapshot.error().context.find("another program") != std::string::npos);
 }
 
-TEST_CASE("snapshot: threads that wait uninterruptibly are reported, and hold nobody up for long") {
+TEST_CASE(
+    "snapshot: threads that wait uninterruptibly are reported, and delay the others only briefly") {
   skip_without_vfork();
   const pid_t child = ::fork();
   REQUIRE(child >= 0);

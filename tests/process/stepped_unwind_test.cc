@@ -413,7 +413,7 @@ TEST_CASE("stepped_unwind: without call frame information, stacks are right as f
   CHECK((stripped || walked.whole * 2 > walked.instructions));
 }
 
-TEST_CASE("stepped_unwind: at every instruction three unwinders tell the same stack") {
+TEST_CASE("stepped_unwind: at every instruction three unwinders find the same stack") {
   const Walked walked = walk_everywhere();
   WARN(walked.instructions << " instructions; while names are bound: " << walked.unsupported);
   INFO(text_of(walked));

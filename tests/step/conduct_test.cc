@@ -92,7 +92,7 @@ TEST_CASE("check --step: a crash is the program's own") {
   CHECK_FALSE(stepped.report.ended_by_check);
 }
 
-TEST_CASE("check --step: a fork runs without breakpoints, and is told") {
+TEST_CASE("check --step: a fork runs without breakpoints, and is reported") {
   const Stepped stepped = conduct("fork");
   INFO(stepped.told());
   CHECK(stepped.report.wait_status == 0);
@@ -183,7 +183,7 @@ TEST_CASE("check --step: signals and their handlers come through") {
   CHECK(stepped.report.effort.unseen_updates == 0);
 }
 
-TEST_CASE("check --step: a declared update that never ends is told") {
+TEST_CASE("check --step: a declared update that never ends is reported") {
   labelscope::cli::StepCheckOptions options;
   options.updates = {"set_label_slowly:end_slowly"};
   const Stepped stepped = conduct("signals", options);
@@ -208,7 +208,7 @@ TEST_CASE("check --step: a declared update is followed for so many instructions 
   CHECK_FALSE(has_gap(conduct("signals", options), "endless-updates"));
 }
 
-TEST_CASE("check --step: a function that is left before its end is told, unless it is named") {
+TEST_CASE("check --step: a function that is left before its end is reported, unless it is named") {
   labelscope::cli::StepCheckOptions options;
   const Stepped left = conduct("ponder", options);
   INFO(left.told());
@@ -222,7 +222,7 @@ TEST_CASE("check --step: a function that is left before its end is told, unless 
   CHECK(named.report.effort.steps > left.report.effort.steps);
 }
 
-TEST_CASE("check --step: a program of whose functions nothing is known is told") {
+TEST_CASE("check --step: a program of whose functions nothing is known is reported") {
   const Stepped stepped = step({stepper("conduct-stripped"), "labels"});
   INFO(stepped.told());
   CHECK(stepped.report.wait_status == 0);
@@ -230,7 +230,7 @@ TEST_CASE("check --step: a program of whose functions nothing is known is told")
   CHECK_FALSE(has_gap(conduct("labels"), "no-functions"));
 }
 
-TEST_CASE("check --step: unwind tables tell where functions of a stripped program begin") {
+TEST_CASE("check --step: unwind tables show where functions of a stripped program begin") {
   const Stepped stepped = step({stepper("conduct-nameless"), "labels"});
   INFO(stepped.told());
   CHECK(stepped.report.wait_status == 0);
@@ -292,7 +292,7 @@ TEST_CASE("check --step: a sleep that a signal ends was one, too") {
   CHECK(stepped.found().empty());
 }
 
-TEST_CASE("check --step: a change that nobody could expect is a gap, until it is stepped through") {
+TEST_CASE("check --step: an unexpected change is a gap, until it is stepped through") {
   // Without watchpoints the function is stepped through from its first call on.
   const std::uint64_t unseen = has_watchpoints() ? 1 : 0;
   const Stepped once = conduct("scribble");
@@ -311,7 +311,7 @@ TEST_CASE("check --step: a change that nobody could expect is a gap, until it is
   CHECK(often.report.effort.updates >= once.report.effort.updates + 2);
 }
 
-TEST_CASE("check --step: that a machine has no watchpoints, and what then is done, is told") {
+TEST_CASE("check --step: that a machine has no watchpoints, and what then is done, is reported") {
   CHECK(has_remark(conduct("labels"), "no hardware watchpoint") == !has_watchpoints());
   const HiddenWatchpoints hidden;
   const Stepped stepped = conduct("labels");

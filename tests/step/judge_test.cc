@@ -74,7 +74,7 @@ TEST_CASE("update_judge: a value that is neither the old nor the new one is torn
   CHECK(judged.judge.updates() == 1);
 }
 
-TEST_CASE("update_judge: a torn state is told by keys, not by values") {
+TEST_CASE("update_judge: keys show a torn state, and values do not") {
   const Label other{"other", "1"};
   const auto said = [](const LabelSet& before, const LabelSet& seen, const LabelSet& after) {
     Judged judged(set_of(before));
@@ -203,7 +203,8 @@ TEST_CASE("update_judge: two calls into a publisher are two updates") {
   CHECK(judged.judge.updates() == 2);
 }
 
-TEST_CASE("update_judge: an unreadable state is told by its rule alone, with the sets around it") {
+TEST_CASE(
+    "update_judge: an unreadable state is reported by its rule alone, with the sets around it") {
   Judged judged(set_of({kOld}));
   judged.judge.add(in_place(unreadable()), {});
   judged.judge.add(in_place(set_of({kNew})), {});
@@ -214,7 +215,7 @@ TEST_CASE("update_judge: an unreadable state is told by its rule alone, with the
   CHECK(judged.findings[0].after.labels == LabelSet{kNew});
 }
 
-TEST_CASE("update_judge: beside a set that nobody can read there is nothing to be torn") {
+TEST_CASE("update_judge: beside a set that cannot be read there is nothing to be torn") {
   for (const bool at_first : {true, false}) {
     Judged judged(at_first ? unreadable() : set_of({kOld}));
     judged.findings.clear();
@@ -238,7 +239,7 @@ TEST_CASE("update_judge: a note hides no torn state") {
   CHECK(judged.findings[0].rule == abi_v1::kTornUpdate);
 }
 
-TEST_CASE("update_judge: what was there before anything changed is told without a change") {
+TEST_CASE("update_judge: what was there before anything changed is reported without a change") {
   Judged judged(breaking(set_of({kOld}), abi_v1::kValueNotNull));
   REQUIRE(judged.findings.size() == 1);
   CHECK(judged.findings[0].change == nullptr);
@@ -341,7 +342,7 @@ TEST_CASE("update_judge: what comes after a free run, or after long calls, is an
   }
 }
 
-TEST_CASE("update_judge: changes of which nobody knows the function are no single update") {
+TEST_CASE("update_judge: changes whose function is not known are no single update") {
   Judged judged(set_of({kOld}));
   judged.judge.add(in_place(set_of({kMixed}), {}), {});
   judged.judge.add(in_place(set_of({kNew}), {}), {});

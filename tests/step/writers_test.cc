@@ -139,7 +139,7 @@ TEST_CASE("check --step: a helper that was long once hides nothing when it is sh
 }
 
 // At first nothing stops the program: the change is noticed by a look now and then.
-TEST_CASE("check --step: a value that nobody watches is learned from what changes") {
+TEST_CASE("check --step: a value without a watchpoint is learned from what changes") {
   StepCheckOptions options;
   options.max_updates = 50;
   for (const char* build : {"executable-O0", "executable-O2"}) {
@@ -152,7 +152,7 @@ TEST_CASE("check --step: a value that nobody watches is learned from what change
   }
 }
 
-TEST_CASE("check --step: the last change of a thread that nobody saw is counted") {
+TEST_CASE("check --step: the last change of a thread is counted if it was not seen") {
   const Stepped stepped = step({stepper("beyond_watch-executable-O2"), "1"});
   INFO(stepped.told());
   CHECK(stepped.report.wait_status == 0);
@@ -191,7 +191,7 @@ TEST_CASE("check --step: a pair of functions declares an update, by name or by o
   check_found("two_labels_declared", "two_labels.c", expected, pair);
 }
 
-TEST_CASE("check --step: sets before, seen and after, and the instruction are told") {
+TEST_CASE("check --step: sets before, seen and after, and the instruction are reported") {
   const Stepped stepped = step({stepper("length_first-executable-O2"), "1"});
   INFO(stepped.told());
   REQUIRE(stepped.found().size() == 1);
@@ -202,7 +202,7 @@ TEST_CASE("check --step: sets before, seen and after, and the instruction are to
   CHECK(found.instruction.find("mov") != std::string::npos);
 }
 
-TEST_CASE("check --step: a place is told once, with a count") {
+TEST_CASE("check --step: a place is reported once, with a count") {
   const Stepped stepped = step({stepper("length_first-executable-O2"), "8"});
   INFO(stepped.told());
   REQUIRE(stepped.found().size() == 1);

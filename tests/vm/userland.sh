@@ -17,13 +17,13 @@ readonly suite=bookworm
 readonly packages=(bash binutils busybox-static coreutils dash diffutils dpkg file findutils grep gzip jq libcap2-bin mawk
   mount procps python3 sed sqlite3 tar util-linux xz-utils)
 
-tell_folders() {
+list_folders() {
   [[ ! -d $sysroot ]] || echo "$sysroot"
   echo "$folder"
 }
 # The folder is valid as long as package lists are (scripts/debian_packages.sh).
 if [[ -n $(find "$folder/.packages" -mmin "-$package_lists_minutes" 2>/dev/null) ]]; then
-  tell_folders
+  list_folders
   exit
 fi
 
@@ -40,4 +40,4 @@ if [[ ! -f $folder/.packages || $(<"$folder/.packages") != "$wanted" ]]; then
   ln -sf mawk "$folder/usr/bin/awk"
 fi
 echo "$wanted" >"$folder/.packages"
-tell_folders
+list_folders

@@ -140,7 +140,7 @@ TEST_CASE_METHOD(NoLabels,
   CHECK_FALSE(labels::Label(""));
 }
 
-TEST_CASE_METHOD(NoLabels, "pprof: ForLabels shows every label, until it is told to stop") {
+TEST_CASE_METHOD(NoLabels, "pprof: ForLabels shows every label, until its callback ends it") {
   cl::replace({{"a", "1"}, {"b", "2"}, {"c", "3"}});
   Labels seen;
   labels::ForLabels([&](std::string_view key, std::string_view value) {

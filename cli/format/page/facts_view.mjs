@@ -27,7 +27,10 @@ export function showFacts(title, line, details, facts) {
     factChip(countText(facts.written), "written to this page"),
     facts.backend
       ? factChip(`${facts.event}${rate}`, "what triggered the samples")
-      : factChip(`${facts.mode}, by ${facts.event}`, "what is counted, and who has"),
+      : factChip(
+          `${facts.mode}, by ${facts.event}`,
+          "what is counted, and the program that has counted it",
+        ),
   ];
   if (facts.backend) chips.push(factChip(`by ${facts.backend}`, "how threads were read"));
   if (facts.duration_ns > 0)

@@ -103,7 +103,7 @@ TEST_CASE("baseline: accepts what was found when it was written, and nothing els
   }
 }
 
-TEST_CASE("baseline: tells what was not found again, where it was looked for") {
+TEST_CASE("baseline: shows what was not found again, where it was looked for") {
   const Baseline baseline = baseline_of(report_of({failing_file("a.so"), failing_file("b.so")}));
   CheckedSubject mended = failing_file("a.so");
   mended.diagnostics.pop_back();  // LS031

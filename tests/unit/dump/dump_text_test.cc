@@ -230,7 +230,7 @@ TEST_CASE("dump_text: a core names the signal and the files that are missing") {
   CHECK(has(text, "Thread 7  SIGSEGV  a=b\n"));
 }
 
-TEST_CASE("dump_text: a file that is missing is told once") {
+TEST_CASE("dump_text: a file that is missing is reported once") {
   const std::string reason = "build ID ab: not found (looked below /)";
   for (const std::size_t missing : {1, 3}) {
     ProcessDump dump = make_dump();

@@ -148,7 +148,7 @@ TEST_CASE("comparison: a function that calls itself counts once") {
   CHECK(row_of(compare(profile, profile).tables[1], "work").a.share == Approx(1));
 }
 
-TEST_CASE("comparison: equal recordings differ in nothing, and few samples tell nothing") {
+TEST_CASE("comparison: equal recordings differ in nothing, and few samples prove nothing") {
   const Comparison same = compare(shop(600, 300, 100), shop(600, 300, 100));
   for (const ComparedTable& table : same.tables) {
     for (const ComparedRow& row : table.rows) CHECK(row.is_noise());

@@ -97,7 +97,7 @@ TEST_CASE("escape: characters that turn or hide text do not reach a terminal") {
   CHECK(escape_terminal("a\xe2\x80\x8b\xe2\x81\xa0z") == "a\\u{200b}\\u{2060}z");
 }
 
-TEST_CASE("escape: in quotes every byte can be told from how it is written") {
+TEST_CASE("escape: in quotes, the written form says which byte it is") {
   CHECK(quote_terminal("a") == R"("a")");
   CHECK(quote_terminal("") == R"("")");
   CHECK(quote_terminal("\\x1b") == R"("\\x1b")");

@@ -117,7 +117,7 @@ TEST_CASE("firefox: a marker for each label and run of samples, up to the sample
 }
 
 TEST_CASE(
-    "firefox: samples at one time are told apart, those without any have a track of their own") {
+    "firefox: samples at one time are kept apart, those without any have a track of their own") {
   SmallProfile small;
   small.labelled({{"a", "1"}});
   small.labelled({{"a", "2"}}).time_ns = small.profile.rows[0].time_ns;

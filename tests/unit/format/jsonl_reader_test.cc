@@ -128,7 +128,8 @@ TEST_CASE("jsonl_reader: a damaged line costs itself, and what refers to it keep
   }
 }
 
-TEST_CASE("jsonl_reader: of two recordings in one file the first is read, and the second is told") {
+TEST_CASE(
+    "jsonl_reader: of two recordings in one file the first is read, and the second is reported") {
   const std::string text = written(recorded_profile());
   for (const std::size_t cut : {std::size_t{0}, text.size() / 2}) {
     const ReadRecording back = good(text.substr(0, text.size() - cut) + text);
@@ -215,7 +216,7 @@ TEST_CASE("jsonl_reader: what is no recording, or a later one, is refused") {
   }
 }
 
-TEST_CASE("jsonl_reader: numbers that lead nowhere take no memory and are told") {
+TEST_CASE("jsonl_reader: numbers that lead nowhere take no memory and are reported") {
   std::vector<std::string> lines = lines_of(written(recorded_profile()));
   const auto sample = lines.begin() + static_cast<std::ptrdiff_t>(first_of(lines, "sample"));
   lines.insert(sample, {R"({"type":"stack","id":4000000000,"locations":[]})",

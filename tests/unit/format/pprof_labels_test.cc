@@ -78,7 +78,7 @@ TEST_CASE("pprof_labels: commas, quotes and other text stay as they are") {
   }
 }
 
-TEST_CASE("pprof_labels: an empty value or key is told, since pprof drops empty strings") {
+TEST_CASE("pprof_labels: an empty value or key is reported, since pprof drops empty strings") {
   const DecodedSample sample = rendered({{"k", ""}, {"", "v"}});
   CHECK(sample.text("k") == "<empty>");
   CHECK(sample.text("<empty>") == "v");
@@ -151,7 +151,7 @@ TEST_CASE("pprof_labels: an unreadable sample is not taken for an unlabelled one
   }
 }
 
-TEST_CASE("pprof_labels: what was cut and what was odd about a label set is told") {
+TEST_CASE("pprof_labels: what was cut and what was odd about a label set is reported") {
   SmallProfile small;
   const Index set = small.labels({{"a", "1"}});
   small.sample(small.shop_thread, small.work_stack, set, LS_LABELLED);
@@ -217,7 +217,7 @@ TEST_CASE("pprof_labels: keys that escape to the same text stay apart") {
   CHECK(sample.text("\\xff@libshop.so@libshop.so") == "third");
 }
 
-TEST_CASE("pprof_labels: a publisher that the profile does not know is told by its number") {
+TEST_CASE("pprof_labels: a publisher that the profile does not know has its number as its name") {
   SmallProfile small;
   small.sample(
       small.shop_thread, small.work_stack,

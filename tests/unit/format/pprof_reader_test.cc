@@ -338,7 +338,7 @@ TEST_CASE("pprof_reader: CPU time is preferred, in any unit, and the default typ
   CHECK(good(counted.bytes).profile.rows.at(0).weight_ns == 30'000'000);
 }
 
-TEST_CASE("pprof_reader: threads are told by numbers, and else names are labels") {
+TEST_CASE("pprof_reader: numbers identify threads, and else names are labels") {
   ForeignFile file;
   file.type("cpu", "nanoseconds");
   file.sample({}, {1}, file.label("comm", "x") + file.label("thread_name", "y"));
@@ -354,7 +354,7 @@ TEST_CASE("pprof_reader: threads are told by numbers, and else names are labels"
   CHECK(labels.value(profile.rows.at(2), "size") == "3 pages");
 }
 
-TEST_CASE("pprof_reader: what leads nowhere, is negative or odd costs itself and is told") {
+TEST_CASE("pprof_reader: what leads nowhere, is negative or odd costs itself and is reported") {
   ForeignFile file = heap();
   const std::size_t rows = good(file.bytes).profile.rows.size();
   file.sample({12345}, {1, 1, 1, 1});
@@ -399,7 +399,8 @@ TEST_CASE("pprof_reader: a file cut anywhere is read up to there, or is none") {
   }
 }
 
-TEST_CASE("recording_reader: a compressed recording is read, and what is missing of it is told") {
+TEST_CASE(
+    "recording_reader: a compressed recording is read, and what is missing of it is reported") {
   std::ostringstream plain;
   REQUIRE(render_jsonl(of_everything(), {}, plain).has_value());
   const auto packed = [](const std::string& text) {

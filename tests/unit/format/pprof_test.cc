@@ -80,7 +80,7 @@ TEST_CASE("pprof: the program that was recorded is the first mapping, whatever w
   CHECK(pprof.string_of(*mappings[1], "filename") == "/bin/starter");
 }
 
-TEST_CASE("pprof: mappings tell where code came from and what is known of it, files come first") {
+TEST_CASE("pprof: mappings show where code came from and what is known of it, files come first") {
   ProfileMaker maker;
   const Index kernel =
       maker.module(ProfileModule::Kind::kKernel, "[kernel]", 0xffffffff80000000, 0);

@@ -124,7 +124,7 @@ TEST_CASE("stack ledger: every format has each end, and all are the samples") {
   }
 }
 
-TEST_CASE("stack ledger: an end that a file does not tell is unknown, and stays it") {
+TEST_CASE("stack ledger: an end that a file does not have is unknown, and stays it") {
   SmallProfile small;
   small.profile.stacks[small.work_stack].end = LS_STACK_NOT_WANTED;
   small.sample(small.shop_thread, small.work_stack, small.no_labels, LS_UNLABELLED);

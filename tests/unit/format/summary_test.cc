@@ -345,7 +345,7 @@ TEST_CASE("summary: below each value stand the functions that ran longest themse
 }
 
 TEST_CASE(
-    "summary: functions are named without what makes their names long, if that tells them apart") {
+    "summary: functions are named without what makes their names long, if they stay different") {
   SmallProfile small;
   const auto leaf = [&](const char* name) {
     return small.stack({small.location(small.main_module, 0x403000, {name})});
@@ -385,7 +385,7 @@ TEST_CASE("summary: a value or a function cannot pass for the other on a termina
   CHECK(lines[2].starts_with("    f\\x1b[31m "));
 }
 
-TEST_CASE("label keys: without labels the functions of all samples are told") {
+TEST_CASE("label keys: without labels the functions of all samples are reported") {
   SmallProfile small;
   small.labelled({}).count = 4;
   std::ostringstream out;

@@ -70,7 +70,7 @@ TEST_CASE("svg: the same function under two callers is two boxes, under one it i
                       "work (50.0%, 2,000 ns, 2 samples)", "work (25.0%, 1,000 ns, 1 sample)"});
 }
 
-TEST_CASE("svg: boxes that nobody could see are counted, those of labels are there") {
+TEST_CASE("svg: boxes that are too small to see are counted, those of labels are there") {
   SmallProfile small;
   small.labelled({{"tenant", "1"}}).count = 1'000'000;
   small.labelled({{"tenant", "2"}});

@@ -166,7 +166,7 @@ TEST_CASE("output_file: a link that leads nowhere takes the name") {
   CHECK(content(folder / "a") == "hello");
 }
 
-TEST_CASE("output_file: a pipe that nobody reads is refused, not waited for") {
+TEST_CASE("output_file: a pipe without a reader is refused, not waited for") {
   Folder folder;
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   auto file = OutputFile::open(folder / "pipe", false);

@@ -151,7 +151,7 @@ TEST_CASE("process_labels: user and command of this very process") {
   CHECK(labels[2].value == "sleep 1000");
 }
 
-TEST_CASE("process_labels: nobody asked, so nothing is read") {
+TEST_CASE("process_labels: without an option nothing is read") {
   ProcessLabelReader reader({});
   CHECK(read(reader, {"LABELSCOPE_LABELS=a=1"}).empty());
   CHECK(reader.problems().empty());

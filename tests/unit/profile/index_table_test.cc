@@ -34,7 +34,7 @@ TEST_CASE("index_table: what was inserted is found again after any growth") {
   CHECK(numbers.size() == kNumbers);
 }
 
-TEST_CASE("index_table: elements of equal hashes are told apart") {
+TEST_CASE("index_table: elements of equal hashes are kept apart") {
   IndexTable table;
   std::vector<int> numbers;
   auto same = [](int) { return std::uint64_t{7}; };

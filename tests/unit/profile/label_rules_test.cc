@@ -59,7 +59,7 @@ TEST_CASE("label rules: a hash is one of 256, and keeps its label") {
   CHECK(*values.begin() == "#00");
 }
 
-TEST_CASE("label rules: a key that no label has is told, with its option") {
+TEST_CASE("label rules: a key that no label has is reported, with its option") {
   const LabelRules rules{.deny = {"request", "nosuch"}, .allow = {"tenant"}, .hash = {"typo"}};
   Profile profile = requests(3, false);
   const MetKeys met = apply_rules(rules, profile);

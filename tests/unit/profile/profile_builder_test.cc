@@ -127,7 +127,7 @@ TEST_CASE("profile_builder: a sample weighs what it brings along, and is of its 
   CHECK(profile.ledger.time.unsampled_ns == 0);
 }
 
-TEST_CASE("profile_builder: where the kernel tells no time, periods are shared out beside waits") {
+TEST_CASE("profile_builder: where the kernel knows no time, periods are shared out beside waits") {
   ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Sample view;
@@ -316,7 +316,7 @@ TEST_CASE("profile_builder: label sets are sets: their order in memory makes no 
   CHECK(builder.take(0, 0).label_sets.size() == 1);
 }
 
-TEST_CASE("profile_builder: publishers that changed places are told apart") {
+TEST_CASE("profile_builder: publishers that changed places are kept apart") {
   ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input input;

@@ -121,7 +121,7 @@ TEST_CASE("time_accounts: short processes stand for their like") {
   CHECK(bench.weight(row) == 200 * kMs);
 }
 
-TEST_CASE("time_accounts: much time without a sample is nobody else's") {
+TEST_CASE("time_accounts: much time without a sample goes to no other process") {
   Bench bench;
   const Index row = bench.row();
   bench.sample(5, kMs, row);
@@ -159,7 +159,7 @@ TEST_CASE("time_accounts: lost time of a process that can be asked is not counte
   CHECK(ledger.whole() == 550 * kMs);
 }
 
-TEST_CASE("time_accounts: processes that nobody saw are told by the sum of all") {
+TEST_CASE("time_accounts: processes without samples are in the sum of all") {
   Bench bench;
   bench.accounts.end_thread(kPid, Tid{5}, 10 * kMs);
   const TimeLedger ledger = bench.settle(5 * kMs, 100 * kMs);

@@ -53,7 +53,7 @@ TEST_CASE("missing_names: the files that lack most names come first, with reason
   CHECK(lines[2] == "  9.9% in [anon] (10 of its 11 frames): no map");
 }
 
-TEST_CASE("missing_names: what is left out is told once for a file, though all have names") {
+TEST_CASE("missing_names: what is left out is reported once for a file, though all have names") {
   Frames frames;
   const Index split = frames.add("/bin/split", "its .dwo is not read", true);
   const Index again = frames.add("/bin/split", "its .dwo is not read", true);

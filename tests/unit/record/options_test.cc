@@ -43,7 +43,7 @@ TEST_CASE("options: pids may be lines, as pgrep prints them") {
   CHECK(accepted({"-p", " 1, 2\t3"}).pids == std::vector<Pid>{Pid{1}, Pid{2}, Pid{3}});
 }
 
-TEST_CASE("options: each takes one word, and what follows is nobody's value") {
+TEST_CASE("options: each takes one word, and what follows is no option's value") {
   CHECK(refused({"-p", "1", "2"}).find("labelscope record -p 1,2") != std::string::npos);
   CHECK(refused({"-p", "1", "-p", "2,3", "4", "5"}).find("labelscope record -p 1,2,3,4,5") !=
         std::string::npos);

@@ -167,7 +167,7 @@ TEST_CASE("debug_files: cancelling ends the wait for a debuginfod server that do
 }
 
 TEST_CASE(
-    "debug_files: a debug file from a server gives the names, and how much has come is told") {
+    "debug_files: a debug file from a server gives the names, and how much has come is reported") {
   if (::dlopen("libdebuginfod.so.1", RTLD_LAZY) == nullptr)
     skip_test("libdebuginfod is not installed");
   TempFolder folder;
@@ -198,7 +198,7 @@ TEST_CASE(
   CHECK(most == sender.size() / 2);
 }
 
-TEST_CASE("debug_files: a server that cannot be reached is told of") {
+TEST_CASE("debug_files: a server that cannot be reached is reported") {
   if (::dlopen("libdebuginfod.so.1", RTLD_LAZY) == nullptr)
     skip_test("libdebuginfod is not installed");
   TempFolder folder;

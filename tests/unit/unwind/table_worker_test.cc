@@ -128,7 +128,7 @@ TEST_CASE("table_worker: a worker that dies, hangs or lies costs one table") {
   }
 }
 
-TEST_CASE("table_worker: stopping ends what goes on, and is nobody's fault") {
+TEST_CASE("table_worker: stopping ends what goes on, and is no failure") {
   TableWorker tables(forked_worker([](Channel& channel) {
     say_ready(channel);
     for (;;) ::pause();

@@ -77,7 +77,7 @@ TEST_CASE("channel: an unknown kind is no message") {
   }
 }
 
-TEST_CASE("channel: descriptors that nobody wants never arrive") {
+TEST_CASE("channel: descriptors that no request names never arrive") {
   Pair pair(Channel::Files::kRefused);
   Message message{Message::Kind::kReply, "x", {}};
   message.files.emplace_back(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
@@ -98,7 +98,7 @@ TEST_CASE("channel: the end of the other side is noticed, by both") {
   CHECK(sent.error().code == ErrorCode::kVanished);
 }
 
-TEST_CASE("channel: nobody is waited for without a limit who does not read") {
+TEST_CASE("channel: the wait for a peer that does not read has a limit") {
   Pair pair;
   Status sent;
   for (int i = 0; i < 1000 && sent; ++i) {

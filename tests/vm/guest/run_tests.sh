@@ -33,7 +33,7 @@ now_ms() {
 
 # Prints what a test said about itself: the reason of a skip, and any measured facts.
 reason_of() { sed -n 's/^.*SKIPPED: //p' "$1" | head -n 1 | cut -c 1-300; }
-tell_facts() {
+report_facts() {
   local line
   while IFS= read -r line; do
     [[ $line != 'FACT: '* ]] || fact "${line#FACT: }"
@@ -72,7 +72,7 @@ run_test() {
     *) verdict=failed reason="exit status $status" ;;
   esac
   [[ $verdict != failed ]] || show_output "$number" "$output"
-  tell_facts "$output"
+  report_facts "$output"
   printf '@%s %s %s %s\n' "$number" "$verdict" "$elapsed" "$reason"
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("core_file: a name has fifteen bytes, whatever the sixteenth holds") {
   CHECK(core->comm() == "sixteen-bytes-x");
 }
 
-TEST_CASE("core_file: notes that are missing leave what they tell empty") {
+TEST_CASE("core_file: what missing notes would hold stays empty") {
   CoreBytes made(Machine::kAarch64);
   // There is no thread pointer: emulators and old debuggers do not write NT_ARM_TLS.
   made.add_note("CORE", NT_PRSTATUS, std::string(392, '\0'));
@@ -160,7 +160,7 @@ TEST_CASE("core_file: a core that was cut short says so, and gives what it still
   }
 }
 
-TEST_CASE("core_file: a core with more mappings than e_phnum can tell") {
+TEST_CASE("core_file: a core with more mappings than e_phnum can count") {
   CoreBytes made = smallest();
   made.add_memory(kData, "here");
   made.count_in_section();

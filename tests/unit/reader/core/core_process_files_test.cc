@@ -332,7 +332,7 @@ TEST_CASE("core_file: a file with another build ID is refused, by its name too")
   check_refused(looked, "has no build ID");
 }
 
-TEST_CASE("core_file: without a build ID the first page tells") {
+TEST_CASE("core_file: without a build ID the first page decides") {
   const TempFolder root;
   const std::string file = without_build_id(library());
   write_file(root.path() + kPath, file);
@@ -398,7 +398,7 @@ TEST_CASE("core_file: neither dots nor links in a path leave the system root") {
   check_found(look(core_with(library()), {{}, {root.path()}, {}}), library());
 }
 
-TEST_CASE("core_file: what is no regular file is not opened, and nobody waits for it") {
+TEST_CASE("core_file: what is no regular file is not opened, and not waited for") {
   const TempFolder root;
   std::filesystem::create_directories(root.path() + "/opt/service");
   REQUIRE(::mkfifo((root.path() + kPath).c_str(), 0600) == 0);

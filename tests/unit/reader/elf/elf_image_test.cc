@@ -60,7 +60,7 @@ bool has_symbol(const ElfImage& image, const char* name) {
 
 }  // namespace
 
-TEST_CASE("elf_image: segments of an x86-64 library are told as the file has them") {
+TEST_CASE("elf_image: segments of an x86-64 library are reported as the file has them") {
   const ElfImage image = require_image(elf_from_yaml("publisher"));
   CHECK(image.machine() == Machine::kX86_64);
   CHECK(image.position_independent());

@@ -66,7 +66,7 @@ void load_dtv_slot(FakeTarget& target) {
 
 }  // namespace
 
-TEST_CASE("explain_fake: symbols in .symtab alone are told of, and make no publisher") {
+TEST_CASE("explain_fake: symbols in .symtab alone are reported, and make no publisher") {
   FakeTarget target;
   target.load("/usr/lib/libhidden.so", read_file(fixture_path("exe_symtab_only")), 0x560000000000);
   const Planned planned = plan_traced(target);
@@ -76,7 +76,7 @@ TEST_CASE("explain_fake: symbols in .symtab alone are told of, and make no publi
   CHECK(planned.trace.modules[0].refused);
 }
 
-TEST_CASE("explain_fake: a slot that is not filled is told with its words") {
+TEST_CASE("explain_fake: a slot that is not filled is shown with its words") {
   FakeTarget target;
   target.load(kLibrary, elf_from_yaml("one_slot"), kBias);
   const Planned planned = plan_traced(target);
@@ -96,7 +96,7 @@ TEST_CASE("explain_fake: a slot that leads nowhere is unresolved") {
   CHECK(explain(target) == "unresolved");
 }
 
-TEST_CASE("explain_fake: a file that cannot be opened is named, and the others are told") {
+TEST_CASE("explain_fake: a file that cannot be opened is named, and the others are reported") {
   FakeTarget target;
   load_dtv_slot(target);
   target.load("/usr/lib/libother.so", elf_from_yaml("musl"), 0x7f2000000000);
@@ -104,7 +104,7 @@ TEST_CASE("explain_fake: a file that cannot be opened is named, and the others a
   CHECK(explain(target) == "unreadable-file no-tlsdesc");
 }
 
-TEST_CASE("explain_fake: where a file could not be read, that is the first thing to tell") {
+TEST_CASE("explain_fake: where a file could not be read, that is the first finding") {
   FakeTarget target;
   target.load("/usr/lib/libother.so", elf_from_yaml("musl"), 0x7f2000000000);
   target.load("/usr/lib/ld-musl.so.1", elf_from_yaml("musl"), kMuslBias);
@@ -138,7 +138,7 @@ TEST_CASE("explain_fake: symbols that could not be read are not called undefined
   CHECK(names_of(told) == "unreadable-file");
 }
 
-TEST_CASE("explain_fake: a copy that shares the first one's variable is told so") {
+TEST_CASE("explain_fake: a copy that shares the first one's variable is reported as one") {
   FakeTarget target;
   constexpr Address kOther = 0x7f2000000000;
   const std::string file = elf_from_yaml("one_slot", {"RELOCATION=R_X86_64_TPOFF64"});
@@ -186,7 +186,7 @@ TEST_CASE("explain_fake: a trace looks at every file again") {
   CHECK(trace.libc == "musl");
 }
 
-TEST_CASE("explain_fake: every stage of a DTV is told") {
+TEST_CASE("explain_fake: every stage of a DTV is reported") {
   FakeTarget target;
   load_dtv_slot(target);
   const Planned planned = plan_traced(target);
@@ -214,7 +214,7 @@ TEST_CASE("explain_fake: every stage of a DTV is told") {
   CHECK(tells(told_now(), "count is 0"));
 }
 
-TEST_CASE("explain_fake: elements are told by what became of them") {
+TEST_CASE("explain_fake: elements are shown with what became of them") {
   FakeTarget target;
   target.load(kLibrary, elf_from_yaml("one_slot", {"RELOCATION=R_X86_64_TPOFF64"}), kBias);
   target.fake_memory().put(kSlot, LabelMemory::kVariable - kThread);

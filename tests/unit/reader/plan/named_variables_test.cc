@@ -78,7 +78,7 @@ TEST_CASE("named_variables: a variable with a slot of its own") {
   CHECK(plan.sources == "context_tls_v1, " + variable(":u64"));
 }
 
-TEST_CASE("named_variables: a slot of another variable tells where the block is") {
+TEST_CASE("named_variables: a slot of another variable shows where the block is") {
   // The slot refers to offset 8 of the block; the variable is at 0x18.
   for (const char* relocation : {"R_X86_64_TLSDESC", "R_X86_64_TPOFF64"}) {
     const bool word = std::string(relocation) == "R_X86_64_TPOFF64";
@@ -121,7 +121,7 @@ TEST_CASE("named_variables: the module is a path, or a name with or without its 
   }
 }
 
-TEST_CASE("named_variables: what is missing is told with what is like it") {
+TEST_CASE("named_variables: what is missing is reported with what is like it") {
   const ProcessPlan plan = plan_of(Library(), {"custom_label_current_set:u64", variable(":u8=k")});
   REQUIRE(plan.missing.size() == 1);
   CHECK(plan.missing[0].index == 0);
@@ -139,7 +139,7 @@ TEST_CASE("named_variables: what is missing is told with what is like it") {
   CHECK(told.findings[0].code == FindingCode::kNoVariable);
 }
 
-TEST_CASE("named_variables: planned again, a file that is known to be none is still told of") {
+TEST_CASE("named_variables: planned again, a file that is known to be none is still reported") {
   Planner planner(only_variables({"nothing:u8"}));
   const Library library;
   for (int i = 0; i < 2; ++i) {

@@ -150,7 +150,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("plan_slot: of very many files that are no publishers some are told, the rest counted") {
+TEST_CASE("plan_slot: of very many files that are no publishers some are named, the rest counted") {
   FakeTarget target;
   const std::string file = elf_from_yaml("one_slot", {"VERSION_SIZE=8"});
   constexpr std::size_t kFiles = 300;
@@ -386,7 +386,8 @@ TEST_CASE("plan_slot: a variable of a wrong type or size is refused by what is w
   CHECK(plan_of(wide).refusals[0].finding.text.find("16 bytes") != std::string::npos);
 }
 
-TEST_CASE("plan_slot: a file that was written anew while nobody mapped it is looked at again") {
+TEST_CASE(
+    "plan_slot: a file that was written anew while no process had it mapped is looked at again") {
   const std::string path = "/opt/libcustomlabels.so";
   const auto plan_of = [&](Planner& planner, const std::string& file) {
     FakeTarget target;  // numbers its files from 1 on: the same file with other bytes

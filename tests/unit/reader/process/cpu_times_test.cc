@@ -21,7 +21,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("cpu_times: threads and the process are told, and what they run is added") {
+TEST_CASE("cpu_times: threads and the process are reported, and what they run is added") {
   const Pid own{::getpid()};
   const auto threads = read_thread_times(own);
   REQUIRE(threads);

@@ -103,7 +103,7 @@ bool mentions(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("live_process: no process has a number that is not positive, or that nobody has") {
+TEST_CASE("live_process: no process has a number that is not positive, or that is not in use") {
   for (const std::int32_t number : {0, -1, INT32_MIN}) {
     CHECK(require_refused(Pid{number}).code == ErrorCode::kVanished);
   }
@@ -124,7 +124,7 @@ TEST_CASE("live_process: a zombie has ended") {
   CHECK(mentions(error.context, "has ended"));
 }
 
-TEST_CASE("live_process: the number of a thread is told from that of its process") {
+TEST_CASE("live_process: the number of a thread is distinguished from that of its process") {
   std::atomic<pid_t> tid{0};
   std::atomic<bool> end{false};
   std::thread thread([&] {

@@ -204,7 +204,7 @@ TEST_CASE("process_facts: a header that is just begun is waited for") {
   CHECK(facts->keys.size() == 2);
 }
 
-TEST_CASE("process_facts: the schema is told, if there is one") {
+TEST_CASE("process_facts: the schema is reported, if there is one") {
   CHECK(facts_of(ContextProcess(context()))->schema == "tlsdesc_v1_dev");
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("process_facts: a fork without a context has that of its parent") {
   CHECK_FALSE(has_changed(*facts, child.memory()));
 }
 
-TEST_CASE("process_facts: what is no context of version 2 is told, and gives nothing") {
+TEST_CASE("process_facts: what is no context of version 2 is reported, and gives nothing") {
   const auto found = [](const std::string& bytes) {
     ContextProcess process(context());
     process.put_header(bytes);

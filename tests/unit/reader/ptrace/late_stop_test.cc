@@ -175,7 +175,7 @@ TEST_CASE("late_stop: a thread that stops after its deadline is let go by the ne
   require_running(late.pid());
 }
 
-TEST_CASE("late_stop: of many threads that stop late each is told of, and can be read then") {
+TEST_CASE("late_stop: of many threads that stop late each is reported, and can be read then") {
   const std::array<Child, 3> children{Child(spin), Child(spin), Child(spin)};
   CHECK_FALSE(StoppedThread::late_stop());
   for (const Child& child : children) give_up_on(child.pid());
@@ -322,7 +322,7 @@ TEST_CASE("late_stop: a process whose first thread ends after it was opened is s
   CHECK(raw(process.seen_through()) != child.pid());
 }
 
-TEST_CASE("late_stop: a first thread that ends while it is stopped keeps nobody waiting") {
+TEST_CASE("late_stop: a first thread that ends while it is stopped does not block the others") {
   for (int i = 0; i < 30; ++i) {
     Child child([] {
       start_thread([](void*) -> void* {

@@ -119,7 +119,7 @@ TEST_CASE("ptrace_refusal: each reason has its sentence and its fix") {
     refusal.yama = 2;
     expect(refusal, "ptrace_scope is 2", "sudo");
   }
-  SECTION("root without the capability is not told to use sudo") {
+  SECTION("root without the capability is not advised to use sudo") {
     refusal.own_uid = 0;
     refusal.yama = 2;
     expect(refusal, "ptrace_scope is 2", "give the container --cap-add");
@@ -221,7 +221,7 @@ TEST_CASE("ptrace_refusal: a set-user-ID program says whose rights it has") {
         std::string::npos);
 }
 
-TEST_CASE("ptrace_refusal: a kernel thread is told from a process") {
+TEST_CASE("ptrace_refusal: a kernel thread is distinguished from a process") {
   // This is kthreadd where this pid namespace is the first one.
   auto stat = read_thread_stat("/proc/2/stat");
   if (!stat || stat->name != "kthreadd") skip_test("no kernel threads in this pid namespace");

@@ -77,7 +77,7 @@ TEST_CASE("register_set: the words of aarch64 in the order of DWARF") {
   CHECK_FALSE(set->thread_pointer);
 }
 
-TEST_CASE("register_set: on x86-64 the call and its result tell whether a thread waited") {
+TEST_CASE("register_set: on x86-64 the call and its result show whether a thread waited") {
   constexpr std::int64_t kNanosleep = 35;
   constexpr std::int64_t kRead = 0;
   CHECK(x86_64_waited(kNanosleep, 0));
@@ -87,7 +87,7 @@ TEST_CASE("register_set: on x86-64 the call and its result tell whether a thread
   CHECK_FALSE(x86_64_waited(-1, -512));
 }
 
-TEST_CASE("register_set: on aarch64 the code around the pc tells whether a thread waited") {
+TEST_CASE("register_set: on aarch64 the code around the pc shows whether a thread waited") {
   constexpr std::uint32_t kSvc = 0xd4000001;
   constexpr std::uint32_t kNop = 0xd503201f;
   constexpr std::uint64_t kNanosleep = 101;

@@ -213,7 +213,8 @@ TEST_CASE("stopped_thread: a thread that has ended and waits for its parent has 
   CHECK(stopped.error().code == ErrorCode::kVanished);
 }
 
-TEST_CASE("stopped_thread: a thread that somebody else traces is refused, and told by whom") {
+TEST_CASE(
+    "stopped_thread: a thread that another process traces is refused, with the tracer's name") {
   const Child child([] { ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr); });
   wait_for_progress();
   const auto stopped = StoppedThread::stop(child.tid());

@@ -71,7 +71,7 @@ TEST_CASE("inspect: a library with a TLS descriptor under the ABI's name is comp
   CHECK(seen.tls->memory_size == 48);
 }
 
-TEST_CASE("inspect: other access models of a library are readable, and told the descriptor") {
+TEST_CASE("inspect: other access models of a library are readable, with a hint about descriptors") {
   const FileInspection gnu = inspect_fixture("libcustomlabels_gnu.so");
   check_verdict(gnu, Verdict::kReadable, "no-tlsdesc");
   CHECK(gnu.access == std::vector{FileAccess::kGeneralDynamic});

@@ -114,8 +114,7 @@ TEST_CASE("otel_context: no pointer, no mark, and nothing in it are no labels") 
   CHECK(observe({&recipe, 1}, {kTp}, memory).outcome == LS_UNLABELLED);
 }
 
-TEST_CASE(
-    "otel_context: a key without a name is left out and told; without any label it is the reason") {
+TEST_CASE("otel_context: a key without a name is left out and reported, alone it is the reason") {
   const Observation seen = observe_record(Record().add(9, "x").add(2, "y").add(1, "/pay"));
   CHECK(seen.labels == and_ids({{"route", "/pay", 0}}));
   CHECK(seen.flags == LS_UNKNOWN_KEY);

@@ -85,7 +85,7 @@ TEST_CASE("otel_rules: a record of nothing but the mark is no label set and no m
   CHECK(broken(check) == std::set{rule::kFlagsWithIds});  // the record's flags are 1
 }
 
-TEST_CASE("otel_rules: many mistakes are told once each, with their number, in order") {
+TEST_CASE("otel_rules: many mistakes are reported once each, with their number, in order") {
   const ProcessFacts said = names();
   Record record =
       Record().add(7, "x").add(8, "\xff").add(1, std::string("\xc3\xa9")).add(9, "\xc3");

@@ -72,7 +72,7 @@ std::string shown_of(const std::string& type, T value) {
 
 }  // namespace
 
-TEST_CASE("variable_spec: what a shell has left of an arrow is told from a missing type") {
+TEST_CASE("variable_spec: what a shell has left of an arrow is distinguished from a missing type") {
   CHECK(refusal_of("request-").find("into quotes") != std::string::npos);
   CHECK(refusal_of("lib.so:request+8-").find("into quotes") != std::string::npos);
   CHECK(refusal_of("request").find("into quotes") == std::string::npos);
@@ -262,7 +262,7 @@ TEST_CASE("variable: two with one value are two labels") {
   CHECK(seen.labels == LabelSet{{"key", "5", 0}, {"zero", "5", 1}});
 }
 
-TEST_CASE("variable: the way is told") {
+TEST_CASE("variable: the way is explained") {
   FakeMemory memory;
   memory.put(kVariable, kObject);
   memory.put(kObject + 8, kText);

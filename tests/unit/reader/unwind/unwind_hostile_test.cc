@@ -234,7 +234,7 @@ TEST_CASE("call_frame_check: a search table leads to functions' entries only") {
   CHECK(accepted());
 }
 
-TEST_CASE("call_frame_check: no more entries are taken than somebody wants to look through") {
+TEST_CASE("call_frame_check: no more entries are taken than a reader can look through") {
   Entries entries;
   const auto shared = entries.add_shared();
   const auto first = entries.add_function(shared);

@@ -169,7 +169,7 @@ TEST_CASE("unwind table: a file without any description is a gap from its first 
   }
 }
 
-TEST_CASE("unwind table: code that nothing describes is a gap, and says what its bytes tell") {
+TEST_CASE("unwind table: code that nothing describes is a gap, and says what its bytes show") {
   const OddFrames odd;
   CHECK(odd.at("frame_pointer", 20).cfa == LS_CFA_GAP_FP);
   const ls_unwind_rule only_return{LS_CFA_SP, LS_RA_AT_CFA, LS_FP_SAME, 0, 8, 0, -8};

@@ -145,7 +145,8 @@ TEST_CASE("go frames: each row of aarch64 is what .debug_frame says") {
   compare("aarch64", "aarch64");
 }
 
-TEST_CASE("go frames: nobody calls the first code of threads, and stacks end where they change") {
+TEST_CASE(
+    "go frames: no function calls the first code of threads, and stacks end where they change") {
   for (const char* name : {"stripped", "aarch64"}) {
     INFO(name);
     const UnwindTable table = table_of(name);
