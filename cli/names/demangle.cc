@@ -69,6 +69,11 @@ std::string_view without_suffix(std::string_view name) {
 }  // namespace
 
 std::string demangle(std::string_view mangled) {
+  constexpr std::string_view kPltSuffix = "@plt";
+  if (mangled.ends_with(kPltSuffix)) {
+    const std::string_view function = mangled.substr(0, mangled.size() - kPltSuffix.size());
+    if (!function.ends_with(kPltSuffix)) return demangle(function) + std::string(kPltSuffix);
+  }
   std::string name(without_suffix(mangled));
   bool marked = name.starts_with("_Z") || name.starts_with("_R") || name.starts_with("___Z");
   if (!marked || name.size() > kMaxMangled || name.find('\0') != std::string::npos) return name;

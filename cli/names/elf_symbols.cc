@@ -370,6 +370,10 @@ std::vector<SourceLine> ElfSymbols::find(Address link_address, bool inlined) {
   if (scopes_) lines = scopes_->find(address - dwarf_bias_, inlined);
   // The name that the linker and other tools use. DWARF has the source name for clones and aliases.
   std::string_view symbol = table_->find(address);
+  if (symbol == kPlt) {
+    if (!plt_) plt_.emplace(elf_.get(), budget_);
+    if (const std::string_view name = plt_->find(link_address); !name.empty()) symbol = name;
+  }
   // Names live as long as their table.
   const auto go = symbol.empty() && go_ ? go_->find(link_address) : std::nullopt;
   if (go) symbol = go->name;

@@ -21,6 +21,7 @@
 #include "cli/names/budget.h"
 #include "cli/names/dwarf_scopes.h"
 #include "cli/names/names_messages.h"
+#include "cli/names/plt_names.h"
 #include "cli/names/symbol_table.h"
 #include "cli/profile/profile.h"
 #include "elf/go_functions.h"
@@ -125,6 +126,7 @@ class ElfSymbols {
   Dwfl_Module* module_ = nullptr;  // owned by dwfl_
   std::optional<SymbolTable> table_;
   std::optional<DwarfScopes> scopes_;
+  std::optional<PltNames> plt_;  // read when the first address is in the PLT
   std::optional<GoFunctions> go_;
   bool asked_for_frames_ = false;
   std::optional<CallFrames> frames_;  // read when an address has no name

@@ -200,7 +200,7 @@ void SymbolTable::end_unsized() {
 std::string_view SymbolTable::find(Address address) const {
   const CodeRange* range = range_of(address);
   if (range == nullptr) return {};
-  if (range->plt) return "[plt]";
+  if (range->plt) return kPlt;
   // A label inside a function is not its name, so symbols with a size are tried first.
   auto at = first_after(entries_, address);
   for (int steps = 0; at != entries_.begin() && steps < kMaxNesting; ++steps) {

@@ -20,6 +20,9 @@ struct CodeRange {
   bool plt = false;  // stubs of the procedure linkage table, which have no symbols
 };
 
+// find() returns this for a stub. plt_names.h knows which function it is for.
+inline constexpr std::string_view kPlt = "[plt]";
+
 std::vector<CodeRange> code_ranges(Elf* elf, Address bias);
 
 class SymbolTable {

@@ -54,16 +54,3 @@ TEST_CASE("symbol_table: a name that begins with a dollar sign is a name") {
   CHECK(name_at(swift + 1) == "$s5probe4nameyyF");
   CHECK(name_at(swift + 63) == "$s5probe4nameyyF");
 }
-
-TEST_CASE("symbol_table: stubs of the procedure linkage table are known for what they are") {
-  std::uint64_t address = reinterpret_cast<std::uint64_t>(&probe_sized);
-  LoadedModule loaded = module_at(address);
-  std::vector<std::uint64_t> addresses;
-  for (std::uint64_t at = loaded.module.start; at < address; at += 16) addresses.push_back(at);
-  Profile profile = symbolize_addresses(loaded, addresses);
-  bool found = false;
-  for (const Location& location : profile.locations) {
-    if (!location.lines.empty() && location.lines[0].function == "[plt]") found = true;
-  }
-  CHECK(found);
-}
