@@ -94,7 +94,7 @@ compare() {
     NF { share[title, $1] = $2 + 0 }
     END {
       cpu = between(truth, "\"cpu_ns\": ", ",")
-      if (cpu + 0 == 0) { print "the service told no CPU time" > "/dev/stderr"; exit 1 }
+      if (cpu + 0 == 0) { print "the service reported no CPU time" > "/dev/stderr"; exit 1 }
       printf "\n%-12s %-12s %12s %12s\n", "", "", "labelscope", "the service"
       keys = split(key_list, key, ",")
       for (k = 1; k <= keys; k++) {
