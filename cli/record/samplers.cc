@@ -87,7 +87,7 @@ Result<OpenedSampler> open_ptrace(const RecordOptions& options, const Targets& t
     tables->set_unwanted(Signals::stop_is_pending);
     sampling.build_table = [tables](UniqueFd file) { return tables->build(std::move(file)); };
   }
-  auto sampler = PtraceSampler::open(sampling);
+  auto sampler = open_ptrace_sampler(sampling);
   if (!sampler) return std::move(sampler).error();
   OpenedSampler opened;
   opened.tables = std::move(tables);

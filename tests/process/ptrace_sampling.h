@@ -56,11 +56,11 @@ class Handler final : public EventHandler {
 
 inline constexpr ls_tls_recipe kNoLabels{};  // LS_RECIPE_NONE
 
-inline std::unique_ptr<PtraceSampler> open_wall_sampler(PtraceSamplerOptions options = {}) {
+inline std::unique_ptr<Sampler> open_wall_sampler(PtraceSamplerOptions options = {}) {
   options.mode = SampleMode::kWall;
   // Stacks must be whole on an emulated processor, too, which is slow.
   options.max_stop = seconds(5);
-  auto sampler = PtraceSampler::open(options);
+  auto sampler = open_ptrace_sampler(options);
   REQUIRE(sampler);
   return *std::move(sampler);
 }

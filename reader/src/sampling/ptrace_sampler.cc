@@ -66,9 +66,9 @@ struct Events {
   std::uint64_t without_times = 0;  // ThreadList::without_times() of processes that have ended
 };
 
-class TickingSampler final : public PtraceSampler {
+class PtraceSampler final : public Sampler {
  public:
-  explicit TickingSampler(const PtraceSamplerOptions& options)
+  explicit PtraceSampler(const PtraceSamplerOptions& options)
       : options_(options), period_(1'000'000'000 / options.frequency_hz), threads_(options) {}
 
   Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override;
@@ -81,7 +81,6 @@ class TickingSampler final : public PtraceSampler {
   std::string_view event_name() const override {
     return options_.mode == SampleMode::kWall ? "wall-clock" : "cpu-time";
   }
-  nanoseconds longest_stop() const override { return threads_.stops().longest(); }
   std::uint64_t current_stop() const override { return threads_.current_stop(); }
 
  private:
@@ -112,7 +111,7 @@ class TickingSampler final : public PtraceSampler {
 
 // ---- processes
 
-Status TickingSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipes) {
+Status PtraceSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipes) {
   if (recipes.size() > LS_MAX_PUBLISHERS) {
     return Error{ErrorCode::kLimit, "a process can have " + std::to_string(LS_MAX_PUBLISHERS) +
                                         " publishers of labels, not " +
@@ -141,7 +140,7 @@ Status TickingSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recip
   return {};
 }
 
-Status TickingSampler::remove_process(Pid pid) {
+Status PtraceSampler::remove_process(Pid pid) {
   auto known = processes_.find(pid);
   if (known == processes_.end()) return {};
   events_.without_times += known->second->threads().without_times();
@@ -149,22 +148,22 @@ Status TickingSampler::remove_process(Pid pid) {
   return {};
 }
 
-void TickingSampler::hand_out(Pid pid, const std::vector<ThreadList::Ended>& threads,
-                              EventHandler& handler) const {
+void PtraceSampler::hand_out(Pid pid, const std::vector<ThreadList::Ended>& threads,
+                             EventHandler& handler) const {
   for (const ThreadList::Ended& thread : threads) {
     const nanoseconds time = options_.mode == SampleMode::kWall ? thread.lived : thread.ran;
     handler.on_thread_end(pid, thread.tid, static_cast<std::uint64_t>(time.count()));
   }
 }
 
-void TickingSampler::forget(Pid pid, EventHandler& handler) {
+void PtraceSampler::forget(Pid pid, EventHandler& handler) {
   hand_out(pid, processes_.at(pid)->threads().end_all(), handler);
   static_cast<void>(remove_process(pid));
   handler.on_exit(pid);
 }
 
 // This is a copy, because handlers may add processes while a loop goes through these.
-std::vector<Pid> TickingSampler::pids() const {
+std::vector<Pid> PtraceSampler::pids() const {
   std::vector<Pid> pids;
   pids.reserve(processes_.size());
   for (const auto& [pid, process] : processes_) pids.push_back(pid);
@@ -173,7 +172,7 @@ std::vector<Pid> TickingSampler::pids() const {
 
 // ---- time
 
-Status TickingSampler::start() {
+Status PtraceSampler::start() {
   for (auto& [pid, process] : processes_) process->threads().start_over();
   started_ = true;
   next_tick_ = Clock::now() + draw_period();
@@ -181,7 +180,7 @@ Status TickingSampler::start() {
   return {};
 }
 
-Status TickingSampler::drain(EventHandler& handler, milliseconds timeout) {
+Status PtraceSampler::drain(EventHandler& handler, milliseconds timeout) {
   const auto end = Clock::now() + timeout;
   for (;;) {
     if (started_ && Clock::now() >= next_tick_) tick(handler);
@@ -197,12 +196,12 @@ Status TickingSampler::drain(EventHandler& handler, milliseconds timeout) {
 
 // Returns half to one and a half periods, at random. Otherwise work with nearly the sampler's
 // period would be sampled at the same moments again and again.
-nanoseconds TickingSampler::draw_period() {
+nanoseconds PtraceSampler::draw_period() {
   return nanoseconds(std::uniform_int_distribution<nanoseconds::rep>(
       period_.count() / 2, period_.count() + period_.count() / 2)(random_));
 }
 
-void TickingSampler::tick(EventHandler& handler) {
+void PtraceSampler::tick(EventHandler& handler) {
   // Missed ticks are skipped. Samples for them would all show this same moment.
   const auto now = Clock::now();
   events_.ticks_skipped += static_cast<std::uint64_t>((now - next_tick_) / period_);
@@ -221,7 +220,7 @@ void TickingSampler::tick(EventHandler& handler) {
   }
 }
 
-void TickingSampler::sample_threads(SampledProcess& process, EventHandler& handler) {
+void PtraceSampler::sample_threads(SampledProcess& process, EventHandler& handler) {
   ThreadList& list = process.threads();
   for (auto& [tid, thread] : list.threads()) {
     if (thread.ended) continue;
@@ -243,7 +242,7 @@ void TickingSampler::sample_threads(SampledProcess& process, EventHandler& handl
   }
 }
 
-Status TickingSampler::stop(EventHandler& handler) {
+Status PtraceSampler::stop(EventHandler& handler) {
   if (!started_) return {};
   started_ = false;
   poll(handler);
@@ -259,7 +258,7 @@ Status TickingSampler::stop(EventHandler& handler) {
 
 // ---- what processes do
 
-void TickingSampler::poll(EventHandler& handler) {
+void PtraceSampler::poll(EventHandler& handler) {
   next_poll_ = Clock::now() + kPollInterval;
   std::set<Pid> children;
   for (Pid pid : pids()) {
@@ -278,11 +277,11 @@ void TickingSampler::poll(EventHandler& handler) {
   std::erase_if(not_followed_, [&](Pid pid) { return !children.contains(pid); });
 }
 
-void TickingSampler::notice_program(SampledProcess& process, EventHandler& handler) {
+void PtraceSampler::notice_program(SampledProcess& process, EventHandler& handler) {
   if (process.adopt_program()) handler.on_exec(process.pid());
 }
 
-void TickingSampler::poll_mappings(SampledProcess& process, EventHandler& handler) {
+void PtraceSampler::poll_mappings(SampledProcess& process, EventHandler& handler) {
   const bool read = process.poll_mappings([&](const Mapping& mapping) {
     MappingEvent event;
     event.pid = process.pid();
@@ -301,8 +300,8 @@ void TickingSampler::poll_mappings(SampledProcess& process, EventHandler& handle
   }
 }
 
-void TickingSampler::poll_children(SampledProcess& parent, EventHandler& handler,
-                                   std::set<Pid>& children) {
+void PtraceSampler::poll_children(SampledProcess& parent, EventHandler& handler,
+                                  std::set<Pid>& children) {
   for (Pid pid : child_processes(parent.process())) {
     children.insert(pid);
     if (processes_.contains(pid) || not_followed_.contains(pid)) continue;
@@ -327,7 +326,7 @@ void TickingSampler::poll_children(SampledProcess& parent, EventHandler& handler
   }
 }
 
-Counters TickingSampler::counters() const {
+Counters PtraceSampler::counters() const {
   Counters counters = threads_.counters();
   Counts& others = counters.others;
   others[Counter::kTicks] = events_.ticks;
@@ -344,11 +343,11 @@ Counters TickingSampler::counters() const {
 
 }  // namespace
 
-Result<std::unique_ptr<PtraceSampler>> PtraceSampler::open(const PtraceSamplerOptions& options) {
+Result<std::unique_ptr<Sampler>> open_ptrace_sampler(const PtraceSamplerOptions& options) {
   if (options.frequency_hz == 0 || options.frequency_hz > 1'000'000) {
     return Error{ErrorCode::kLimit, "a frequency of 1 to 1,000,000 Hz is wanted"};
   }
-  return std::unique_ptr<PtraceSampler>(std::make_unique<TickingSampler>(options));
+  return std::unique_ptr<Sampler>(std::make_unique<PtraceSampler>(options));
 }
 
 }  // namespace labelscope

@@ -1,5 +1,5 @@
-// PtraceSampler needs no BPF. At each tick it takes the threads that are due for a sample, one
-// after the other: it stops the thread, reads its labels, unwinds its stack, and lets it go.
+// The sampler by ptrace needs no BPF. At each tick it takes the threads that are due for a sample,
+// one after the other: it stops the thread, reads its labels, unwinds its stack, and lets it go.
 //
 // Everything happens in drain(), on the calling thread (ptrace belongs to a thread). The kernel
 // does not report forks, execs, ends and new mappings to this sampler. So it looks for them every
@@ -30,14 +30,8 @@ struct PtraceSamplerOptions {
   BuildUnwindTable build_table{};
 };
 
-class PtraceSampler : public Sampler {
- public:
-  // This stops nothing yet. The first set_process() of a process stops a thread of it, to find out
-  // whether that is allowed, and fails with kPermission if not.
-  static Result<std::unique_ptr<PtraceSampler>> open(const PtraceSamplerOptions& options);
-
-  // Returns the longest stop so far, from before the kernel was asked until the thread was let go.
-  virtual std::chrono::nanoseconds longest_stop() const = 0;
-};
+// This stops nothing yet. The first set_process() of a process stops a thread of it, to find out
+// whether that is allowed, and fails with kPermission if not.
+Result<std::unique_ptr<Sampler>> open_ptrace_sampler(const PtraceSamplerOptions& options);
 
 }  // namespace labelscope

@@ -38,7 +38,6 @@ class ThreadSampler {
   Counters counters() const;
   // Returns Sampler::refusal().
   const std::string& refusal() const { return refusal_; }
-  const StopTimes& stops() const { return stops_; }
   // Returns Sampler::current_stop().
   std::uint64_t current_stop() const { return current_stop_; }
 
