@@ -81,12 +81,4 @@ Result<ProcessSnapshot> snapshot_by_bpf(const BpfProcess& process, ProcessPlan p
   return snapshot;
 }
 
-Result<ProcessSnapshot> snapshot_by_bpf(Pid pid) {
-  auto process = BpfProcess::open(pid);
-  if (!process) return std::move(process).error();
-  auto plan = Planner().plan(**process);
-  if (!plan) return std::move(plan).error();
-  return snapshot_by_bpf(**process, *std::move(plan));
-}
-
 }  // namespace labelscope

@@ -18,8 +18,4 @@ namespace labelscope {
 // ended while others run is listed, with a problem.
 Result<ProcessSnapshot> snapshot_by_bpf(const BpfProcess& process, ProcessPlan plan);
 
-// Opens and plans as well. Fails with kUnsupported before Linux 5.18, with kPermission if CAP_BPF
-// or CAP_PERFMON is missing, and with kVanished or kNotFound if there is no such process.
-Result<ProcessSnapshot> snapshot_by_bpf(Pid pid);
-
 }  // namespace labelscope

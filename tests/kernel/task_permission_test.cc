@@ -129,12 +129,12 @@ TEST_CASE("task_permission: without privilege the error names the capabilities")
   child.hear();
   REQUIRE(told_by_fork([&]() -> std::string {
             if (setuid(kNobody) != 0) return "cannot become another user";
-            auto snapshot = snapshot_by_bpf(child.pid());
-            if (snapshot) return "read without privilege";
-            if (snapshot.error().code != ErrorCode::kPermission) return "another code";
+            auto process = BpfProcess::open(child.pid());
+            if (process) return "opened without privilege";
+            if (process.error().code != ErrorCode::kPermission) return "another code";
             for (const char* word : {"CAP_BPF", "CAP_PERFMON"}) {
-              if (snapshot.error().context.find(word) == std::string::npos) {
-                return snapshot.error().context;
+              if (process.error().context.find(word) == std::string::npos) {
+                return process.error().context;
               }
             }
             return {};

@@ -165,7 +165,11 @@ TEST_CASE("task_snapshot: a thread that never leaves its processor has its label
   });
   bool labelled = false;
   wait_for([&] {
-    auto snapshot = snapshot_by_bpf(child->pid());
+    auto process = BpfProcess::open(child->pid());
+    REQUIRE(process);
+    auto plan = Planner().plan(**process);
+    REQUIRE(plan);
+    auto snapshot = snapshot_by_bpf(**process, *std::move(plan));
     INFO((snapshot ? "" : snapshot.error().context));
     REQUIRE(snapshot);
     REQUIRE(snapshot->threads.size() == 1);
