@@ -185,7 +185,7 @@ class X86Follower : private Follower {
     if (mode == 1) {
       const auto offset = peek<std::int8_t>(at_);
       if (!offset) return short_code;
-      made.offset = *offset;
+      made.offset = std::int64_t{*offset};
       at_ += 1;
     } else if (mode == 2 || made.absolute) {
       const auto offset = peek<std::int32_t>(at_);
@@ -235,8 +235,7 @@ class X86Follower : private Follower {
     switch (*opcode) {
       case 0x55:  // push rbp
       case 0x5d:  // pop rbp
-      case 0x90:
-        return {};
+      case 0x90:  // nop
       case 0xc9:  // leave
         return {};
       case 0xc3:
@@ -329,7 +328,7 @@ class X86Follower : private Follower {
   bool returns_null(std::size_t at, unsigned null_register) const {
     bool null = null_register == kRax;
     for (int i = 0; i < 4; ++i) {
-      const auto opcode = peek<std::uint8_t>(at++);
+      const unsigned opcode = peek<std::uint8_t>(at++).value_or(0);
       if (opcode == 0xc3) return null;
       if (opcode == 0x5d || opcode == 0xc9 || opcode == 0xf3) continue;
       if (opcode != 0x31 || peek<std::uint8_t>(at++) != 0xc0) return false;

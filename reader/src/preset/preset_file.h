@@ -37,7 +37,7 @@
 
 namespace labelscope {
 
-inline constexpr std::size_t kMostPresetBytes = 64 * 1024;
+inline constexpr std::size_t kMostPresetBytes = std::size_t{64} * 1024;
 inline constexpr std::size_t kMostPresetVariants = 64;
 // A structure of a server is smaller. The bound keeps sums of offsets within 32 bits.
 inline constexpr std::int64_t kMostPresetOffset = 1 << 20;
