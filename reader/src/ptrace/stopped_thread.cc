@@ -248,7 +248,7 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
 
 Error StoppedThread::refusal(Tid tid, Error refused) {
   Error explained = explain_refusal(study_refusal(tid, EACCES));
-  return explained.code == ErrorCode::kVanished ? refused : explained;
+  return explained.code == ErrorCode::kVanished ? std::move(refused) : std::move(explained);
 }
 
 std::optional<Tid> StoppedThread::late_stop() {

@@ -167,7 +167,7 @@ Frame behind(const Instruction& done, Frame frame) {
     case Effect::kStore:
       if (done.source == x86::kBp && frame.same && frame.saved == 0 && frame.depth != kUnknown) {
         const std::int32_t at = plus(frame.depth, -done.amount);
-        if (at != kUnknown && at > 0) frame.saved = at;
+        if (at > 0) frame.saved = at;  // kUnknown is below 0
       }
       return frame;
     case Effect::kLoad:
@@ -196,7 +196,7 @@ ls_unwind_rule rule_of(const Frame& frame) {
   ls_unwind_rule rule{};
   if (frame.frame == 2 * kWord && frame.saved == 2 * kWord) return rule_of_kind(LS_CFA_GAP_FP);
   rule.operand = frame.likely ? LS_BY_CODE | LS_ONLY_LIKELY : LS_BY_CODE;
-  if (frame.depth != kUnknown && frame.depth >= kWord) {
+  if (frame.depth >= kWord) {  // kUnknown is less
     rule.cfa = LS_CFA_SP;
     rule.cfa_offset = frame.depth;
   } else if (frame.frame != kUnknown) {

@@ -114,7 +114,7 @@ class Decoder {
       if (low != 5) low = 0;
     }
     if (mod_ == 1) {
-      displacement_ = value<std::int8_t>();
+      displacement_ = std::int32_t{value<std::int8_t>()};
     } else if (mod_ == 2) {
       displacement_ = value<std::int32_t>();
     } else if (low == 5) {  // relative to the next instruction, or absolute
@@ -312,7 +312,7 @@ class Decoder {
     switch (opcode_) {
       case 0x80:
       case 0x83: {
-        const std::int32_t amount = value<std::int8_t>();
+        const std::int32_t amount{value<std::int8_t>()};
         return arithmetic(amount, opcode_ == 0x80);
       }
       case 0x81: {
