@@ -184,7 +184,10 @@ Frame behind(const Instruction& done, Frame frame) {
       break;
   }
   forget(frame, done.written);
-  forget(frame, done.also_written);
+  if (frame.copy != x86::kNoRegister && done.also_written >> frame.copy & 1) {
+    forget(frame, frame.copy);
+  }
+  if (done.also_written >> x86::kBp & 1) forget(frame, x86::kBp);
   const bool calls = done.flow == Flow::kCall || done.flow == Flow::kIndirectCall;
   if (calls && is_lost_by_calls(frame.copy)) forget(frame, frame.copy);
   return frame;

@@ -1,9 +1,10 @@
 //   [prefixes] [REX] opcode [ModRM [SIB] [displacement]] [immediate]
 //   VEX, EVEX or XOP: 2 to 4 bytes, which have what prefixes, REX and the map of opcodes say
 //
-// Lengths follow from the opcode alone, except for what ModRM adds and two groups (0xf6, 0xf7). The
-// written register is reported for instructions of general registers. If a vector register has the
-// number of sp or bp, only accuracy is lost.
+// Lengths follow from the opcode alone, except for what ModRM adds and two groups (0xf6, 0xf7).
+// Written registers are reported for instructions of general registers, also those that the opcode
+// implies, as rax and rdx of a division. If a vector register has the number of sp or bp, only
+// accuracy is lost.
 #include "unwind_table/x86_instruction.h"
 
 #include <cstring>
@@ -128,7 +129,24 @@ class Decoder {
   bool in_register() const { return mod_ == 3; }
   bool at(std::uint8_t base) const { return mod_ != 3 && base_ == base && !has_index_ && !has_67_; }
 
+  static constexpr std::uint16_t bit(unsigned number) {
+    return static_cast<std::uint16_t>(1U << (number & 15));
+  }
+  static constexpr std::uint16_t kAx = 1 << 0;
+  static constexpr std::uint16_t kCx = 1 << 1;
+  static constexpr std::uint16_t kDx = 1 << 2;
+  static constexpr std::uint16_t kBx = 1 << 3;
+  static constexpr std::uint16_t kSi = 1 << 6;
+  static constexpr std::uint16_t kDi = 1 << 7;
+  static constexpr std::uint16_t kR11 = 1 << 11;
+
   void write(std::uint8_t number) { result_.written = number; }
+  // Adds registers, as bits, that are written as well.
+  void write_also(unsigned registers) {
+    result_.also_written |= static_cast<std::uint16_t>(registers);
+  }
+  // A string instruction moves its pointers, and counts in rcx if it is repeated.
+  void write_string(unsigned pointers) { write_also(repeats_ != 0 ? pointers | kCx : pointers); }
   // Without REX, numbers 4 to 7 of byte registers are ah to bh.
   void write_byte(std::uint8_t number) {
     if (has_rex_ || number < 4) write(number);
@@ -270,9 +288,11 @@ class Decoder {
         if (!compares) opcode_ & 1 ? write(reg_) : write_byte(reg_);
         return;
       case 4:
+        if (!compares) write_also(kAx);
         return skip(1);
       case 5:
         static_cast<void>(immediate());
+        if (!compares) write_also(kAx);
         return;
       default:
         failed_ = true;
@@ -303,7 +323,7 @@ class Decoder {
         failed_ = true;
         return;
       default:  // input and output of strings
-        return;
+        return write_string(opcode_ < 0x6e ? kDi : kSi);
     }
   }
 
@@ -325,7 +345,7 @@ class Decoder {
       case 0x86:
       case 0x87:
         write_rm(opcode_ == 0x86);
-        if (opcode_ == 0x87 || has_rex_ || reg_ < 4) result_.also_written = reg_;
+        if (opcode_ == 0x87 || has_rex_ || reg_ < 4) write_also(bit(reg_));
         return;
       case 0x88:
         return write_rm(true);
@@ -347,16 +367,34 @@ class Decoder {
   }
 
   void read_9x() {
-    if (opcode_ < 0x98) return write(low_register());  // xchg with rax; nop, pause
+    if (opcode_ < 0x98) {  // xchg with rax; nop, pause
+      if (low_register() == 0) return;
+      write_also(kAx);
+      return write(low_register());
+    }
+    if (opcode_ == 0x98 || opcode_ == 0x9f) write_also(kAx);  // cdqe; lahf
+    if (opcode_ == 0x99) write_also(kDx);                     // cqo
     if (opcode_ == 0x9a) failed_ = true;
     if (opcode_ == 0x9c) push(kNoRegister);
     if (opcode_ == 0x9d) pop(kNoRegister);
   }
 
   void read_ax() {
-    if (opcode_ < 0xa4) return skip(has_67_ ? 4 : 8);
-    if (opcode_ == 0xa8) return skip(1);
-    if (opcode_ == 0xa9) static_cast<void>(immediate());
+    if (opcode_ < 0xa4) {
+      if (opcode_ < 0xa2) write_also(kAx);
+      return skip(has_67_ ? 4 : 8);
+    }
+    switch (opcode_ & ~1) {
+      case 0xa4:  // movs
+      case 0xa6:  // cmps
+        return write_string(kSi | kDi);
+      case 0xa8:  // test
+        return opcode_ == 0xa8 ? skip(1) : static_cast<void>(immediate());
+      case 0xac:  // lods
+        return write_string(kSi | kAx);
+      default:  // stos, scas
+        return write_string(kDi);
+    }
   }
 
   void read_cx() {
@@ -400,13 +438,14 @@ class Decoder {
   }
 
   void read_dx() {
-    if (opcode_ == 0xd7) return;
+    if (opcode_ == 0xd7) return write_also(kAx);  // xlat
     if (opcode_ >= 0xd4 && opcode_ < 0xd7) {
       failed_ = true;
       return;
     }
     read_modrm();
-    if (opcode_ < 0xd4) write_rm((opcode_ & 1) == 0);
+    if (opcode_ < 0xd4) return write_rm((opcode_ & 1) == 0);
+    if (opcode_ == 0xdf && in_register() && group_ == 4) write_also(kAx);  // fnstsw
   }
 
   void read_ex() {
@@ -424,8 +463,12 @@ class Decoder {
       case 0xeb:
         return leads(Flow::kJump, value<std::int8_t>());
       default:
-        if (opcode_ < 0xe4) return leads(Flow::kBranch, value<std::int8_t>());
+        if (opcode_ < 0xe4) {  // loops, and jrcxz, which only reads rcx
+          if (opcode_ < 0xe3) write_also(kCx);
+          return leads(Flow::kBranch, value<std::int8_t>());
+        }
         if (opcode_ < 0xe8) skip(1);
+        if ((opcode_ & 2) == 0) write_also(kAx);  // in
     }
   }
 
@@ -439,6 +482,7 @@ class Decoder {
         read_modrm();
         if (group_ < 2) opcode_ == 0xf6 ? skip(1) : static_cast<void>(immediate());
         if (group_ == 2 || group_ == 3) write_rm(opcode_ == 0xf6);
+        if (group_ > 3) write_also(opcode_ == 0xf6 ? kAx : kAx | kDx);  // mul, div
         return;
       case 0xfe:
         read_modrm();
@@ -462,6 +506,7 @@ class Decoder {
       read_modrm();
       if (has_immediate) skip(1);
       if (has_immediate && opcode_ >= 0x14 && opcode_ <= 0x17) write_rm();
+      if (has_immediate && (opcode_ == 0x61 || opcode_ == 0x63)) write_also(kCx);  // pcmpestri
       if (!has_immediate && opcode_ >= 0xf0)
         opcode_ == 0xf1 && !repeats_ ? write_rm() : write(reg_);
       return;
@@ -474,7 +519,7 @@ class Decoder {
     if (opcode_ == 0xa0 || opcode_ == 0xa8) return push(kNoRegister);
     if (opcode_ == 0xa1 || opcode_ == 0xa9) return pop(kNoRegister);
     if (opcode_ >= 0xc8 && opcode_ <= 0xcf) return write(low_register());  // bswap
-    if (is_single_0f()) return;
+    if (is_single_0f()) return write_single_0f();
     read_modrm();
     if (opcode_ == 0xb9 || opcode_ == 0xff) result_.flow = Flow::kStop;  // ud1, ud0
     if (has_immediate_0f()) skip(1);
@@ -485,6 +530,20 @@ class Decoder {
   bool is_single_0f() const {
     return (opcode_ >= 0x05 && opcode_ <= 0x09) || opcode_ == 0x0e || opcode_ >> 4 == 3 ||
            opcode_ == 0x77 || opcode_ == 0xa2 || opcode_ == 0xaa;
+  }
+  void write_single_0f() {
+    switch (opcode_) {
+      case 0x05:  // syscall
+        return write_also(kAx | kCx | kR11);
+      case 0x31:  // rdtsc, rdmsr, rdpmc
+      case 0x32:
+      case 0x33:
+        return write_also(kAx | kDx);
+      case 0xa2:  // cpuid
+        return write_also(kAx | kBx | kCx | kDx);
+      default:
+        return;
+    }
   }
   bool has_immediate_0f() const {
     return (opcode_ >= 0x70 && opcode_ <= 0x73) || opcode_ == 0xa4 || opcode_ == 0xac ||
@@ -524,7 +583,17 @@ class Decoder {
       case 0xc0:
       case 0xc1:
         write_rm(opcode_ == 0xc0);
-        if (opcode_ == 0xc1 || has_rex_ || reg_ < 4) result_.also_written = reg_;
+        if (opcode_ == 0xc1 || has_rex_ || reg_ < 4) write_also(bit(reg_));
+        return;
+      case 0x01:  // xgetbv, rdtscp and others without an operand; smsw has one
+        if (in_register()) group_ == 4 ? write_rm() : write_also(kAx | kCx | kDx);
+        return;
+      case 0xb0:  // cmpxchg
+      case 0xb1:
+        write_also(kAx);
+        return write_rm(opcode_ == 0xb0);
+      case 0xc7:  // rdrand, rdseed; cmpxchg16b
+        in_register() ? write_rm() : write_also(kAx | kDx);
         return;
       case 0x00:
       case 0x20:
@@ -534,11 +603,8 @@ class Decoder {
       case 0xab:
       case 0xac:
       case 0xad:
-      case 0xb0:
-      case 0xb1:
       case 0xb3:
       case 0xbb:
-      case 0xc7:
         return write_rm();
       default:
         return;
@@ -569,8 +635,9 @@ class Decoder {
     if (kind == 0x8f) {
       if (map == 8) skip(1);
       if (map == 10) skip(4);
-      if (map != 8) result_.written = reg_, result_.also_written = other;
-      return;
+      if (map == 8) return;
+      write(reg_);
+      return write_also(bit(other));
     }
     if (map == 0 || map > 6) failed_ = true;
     if (map == 3 || (map == 1 && has_immediate_0f())) skip(1);
@@ -588,10 +655,11 @@ class Decoder {
       if (opcode_ == 0x7e) write_rm();
     } else if (map == 2 && opcode_ >= 0xf2 && opcode_ <= 0xf7) {
       if (opcode_ != 0xf3) write(reg_);
-      if (opcode_ == 0xf3 || opcode_ == 0xf6) result_.also_written = other;
+      if (opcode_ == 0xf3 || opcode_ == 0xf6) write_also(bit(other));
     } else if (map == 3) {
       if (opcode_ == 0xf0) write(reg_);
       if (opcode_ >= 0x14 && opcode_ <= 0x17) write_rm();
+      if (opcode_ == 0x61 || opcode_ == 0x63) write_also(kCx);
     }
   }
 
@@ -619,7 +687,7 @@ class Decoder {
 Instruction decode(std::string_view code) {
   Instruction instruction = Decoder(code).decode();
   // An instruction that is not followed may change it all the same.
-  const bool writes_sp = instruction.written == kSp || instruction.also_written == kSp;
+  const bool writes_sp = instruction.written == kSp || instruction.also_written >> kSp & 1;
   const bool followed = instruction.effect == Effect::kMoveStack ||
                         (instruction.effect == Effect::kCopy && instruction.written == kSp);
   if (writes_sp && !followed) instruction.effect = Effect::kLoseStack;

@@ -46,8 +46,8 @@ struct Instruction {
   Effect effect = Effect::kNone;
   std::uint8_t source = kNoRegister;
   std::uint8_t written = kNoRegister;
-  std::uint8_t also_written = kNoRegister;
-  std::int32_t distance = 0;  // counted from behind the instruction
+  std::uint16_t also_written = 0;  // a bit for each register that is written beside that one
+  std::int32_t distance = 0;       // counted from behind the instruction
   std::int64_t amount = 0;
 };
 
