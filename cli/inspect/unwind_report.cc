@@ -181,7 +181,7 @@ UnwindReport report_unwinding(std::string path, UniqueFd file, TableWorker& tabl
   UnwindReport report;
   report.path = std::move(path);
   // Ranges are useful without names, too.
-  auto functions = names.functions(file);
+  auto functions = names.all_functions(file, report.path);
   const UniqueFd also(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
   auto table = tables.build(std::move(file));
   if (!table) {

@@ -9,6 +9,7 @@
 
 #include "cli/names/demangle.h"
 #include "cli/text/text.h"
+#include "elf/elf_image.h"
 
 namespace labelscope::cli {
 namespace {
@@ -101,6 +102,23 @@ Result<std::vector<FunctionSymbol>> FileNamer::functions(const UniqueFd& file) {
   if (outcome.kind == Kind::kNoAnswer) return Error{ErrorCode::kMalformed, outcome.why};
   if (trouble_.empty() && outcome.kind != Kind::kCancelled) trouble_ = outcome.why;
   return Error{ErrorCode::kSystem, outcome.why};
+}
+
+Result<std::vector<FunctionSymbol>> FileNamer::all_functions(const UniqueFd& file,
+                                                             const std::string& path) {
+  const auto image = ElfImage::open(duplicate(file));
+  if (!image || image->has_symtab() || image->build_id().empty()) return functions(file);
+  WantedDebugFile wanted;
+  wanted.build_id = image->build_id();
+  const DebugFiles::DebugFile found = debug_files_.find(wanted, path, file);
+  if (!found.file.valid()) return functions(file);
+  const auto debug_image = ElfImage::open(duplicate(found.file));
+  const bool is_its = debug_image && debug_image->build_id() == image->build_id();
+  if (is_its) {
+    auto named = functions(found.file);
+    if (named && !named->empty()) return named;
+  }
+  return functions(file);
 }
 
 std::string FileNamer::demangled(const std::string& name) {

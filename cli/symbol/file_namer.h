@@ -61,6 +61,8 @@ class FileNamer {
   // These do what read_functions() and demangle() do, in the worker. Without a worker a name stays
   // as it is.
   Result<std::vector<FunctionSymbol>> functions(const UniqueFd& file);
+  // The same, but those of its debug file if it has been stripped and one is installed.
+  Result<std::vector<FunctionSymbol>> all_functions(const UniqueFd& file, const std::string& path);
   std::string demangled(const std::string& name);
 
   // The first reason why functions() failed for a file that was not to blame.

@@ -53,11 +53,21 @@ Result<DynamicTables> DynamicTables::read(const LoadedFile& file, std::uint64_t 
   }
   DynamicTables tables;
   const std::pair<Elf64_Sxword, std::uint64_t*> wanted[] = {
-      {DT_GNU_HASH, &tables.gnu_hash},     {DT_HASH, &tables.hash},
-      {DT_SYMTAB, &tables.symbols},        {DT_STRTAB, &tables.strings},
-      {DT_STRSZ, &tables.strings_size},    {DT_RELA, &tables.rela},
-      {DT_RELASZ, &tables.rela_size},      {DT_JMPREL, &tables.plt_rela},
-      {DT_PLTRELSZ, &tables.plt_rela_size}};
+      {DT_GNU_HASH, &tables.gnu_hash},
+      {DT_HASH, &tables.hash},
+      {DT_SYMTAB, &tables.symbols},
+      {DT_STRTAB, &tables.strings},
+      {DT_STRSZ, &tables.strings_size},
+      {DT_RELA, &tables.rela},
+      {DT_RELASZ, &tables.rela_size},
+      {DT_JMPREL, &tables.plt_rela},
+      {DT_PLTRELSZ, &tables.plt_rela_size},
+      {DT_INIT, &tables.init},
+      {DT_FINI, &tables.fini},
+      {DT_INIT_ARRAY, &tables.init_array},
+      {DT_INIT_ARRAYSZ, &tables.init_array_size},
+      {DT_FINI_ARRAY, &tables.fini_array},
+      {DT_FINI_ARRAYSZ, &tables.fini_array_size}};
   for (const Elf64_Dyn& entry : entries) {
     if (entry.d_tag == DT_NULL) break;
     for (const auto& [tag, value] : wanted) {

@@ -17,6 +17,9 @@ struct DynamicTables {
   // Link-time addresses and sizes; 0 if there is none.
   std::uint64_t gnu_hash = 0, hash = 0, symbols = 0, strings = 0, strings_size = 0;
   std::uint64_t rela = 0, rela_size = 0, plt_rela = 0, plt_rela_size = 0;
+  // Of the functions that the loader calls.
+  std::uint64_t init = 0, fini = 0;
+  std::uint64_t init_array = 0, init_array_size = 0, fini_array = 0, fini_array_size = 0;
   bool has_soname = false;  // set by DT_SONAME, which a library has
   bool is_pie = false;      // set by DF_1_PIE, with which linkers mark an executable since 2018
 

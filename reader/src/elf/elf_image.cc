@@ -40,10 +40,17 @@ constexpr std::uint64_t kMaxRelocationBytes = 256ULL << 20;
 // At most so many symbols are looked at for functions, and so many are read at once.
 constexpr std::uint64_t kMaxExportedFunctions = 65536;
 constexpr std::uint64_t kSymbolsAtOnce = 1024;
+// The largest programs have some hundred initializers that are functions.
+constexpr std::uint64_t kMaxLoaderFunctions = 4096;
 // An honest file has at most one for each thread-local variable.
 constexpr std::size_t kMaxTlsRelocations = 65536;
 // Relocations are read in pieces.
 constexpr std::size_t kRelocationsAtOnce = 2048;
+
+// The relocation that is the load bias plus its addend.
+std::uint64_t relative_type(Machine machine) {
+  return machine == Machine::kX86_64 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
+}
 
 std::optional<TlsRelocationKind> tls_kind(Machine machine, std::uint64_t type) {
   const auto is = [&](std::uint64_t x86_64, std::uint64_t aarch64) {
@@ -282,6 +289,43 @@ std::vector<std::uint64_t> ElfImage::symtab_functions() const {
   return (*table)->functions(file_);
 }
 
+std::vector<std::uint64_t> ElfImage::loader_functions() const {
+  struct Array {
+    std::uint64_t start;
+    std::vector<std::uint64_t> functions;
+  };
+  Array arrays[] = {{tables_.init_array, {}}, {tables_.fini_array, {}}};
+  const std::uint64_t sizes[] = {tables_.init_array_size, tables_.fini_array_size};
+  for (std::size_t i = 0; i < std::size(arrays); ++i) {
+    auto& functions = arrays[i].functions;
+    functions.resize(
+        std::min<std::uint64_t>(sizes[i] / sizeof(std::uint64_t), kMaxLoaderFunctions));
+    if (!read(arrays[i].start, std::as_writable_bytes(std::span(functions)))) functions.clear();
+  }
+  // In a file that may be loaded anywhere, the relocations have the addresses.
+  const auto use = [&](std::span<const Elf64_Rela> piece) {
+    for (const Elf64_Rela& rela : piece) {
+      if (ELF64_R_TYPE(rela.r_info) != relative_type(machine_)) continue;
+      for (Array& array : arrays) {
+        const std::uint64_t offset = rela.r_offset - array.start;
+        if (offset % sizeof(std::uint64_t) != 0) continue;
+        if (const std::uint64_t index = offset / sizeof(std::uint64_t);
+            index < array.functions.size()) {
+          array.functions[index] = static_cast<std::uint64_t>(rela.r_addend);
+        }
+      }
+    }
+    return Status();
+  };
+  if (position_independent_ && !for_relocations(tables_.rela, tables_.rela_size, use)) return {};
+  std::vector<std::uint64_t> all = {tables_.init, tables_.fini};
+  for (const Array& array : arrays) {
+    all.insert(all.end(), array.functions.begin(), array.functions.end());
+  }
+  std::erase_if(all, [](std::uint64_t each) { return each == 0 || each == UINT64_MAX; });
+  return all;
+}
+
 Result<std::vector<TlsRelocation>> ElfImage::tls_relocations(std::string_view name) const {
   std::vector<TlsRelocation> found;
   std::size_t seen = 0;
@@ -336,12 +380,12 @@ std::optional<std::uint64_t> ElfImage::pointer_at(std::uint64_t vaddr) const {
   std::uint64_t value = 0;
   if (!read(vaddr, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
   if (!position_independent_) return value;
-  const std::uint64_t relative =
-      machine_ == Machine::kX86_64 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
   const Status done =
       for_relocations(tables_.rela, tables_.rela_size, [&](std::span<const Elf64_Rela> piece) {
         for (const Elf64_Rela& rela : piece) {
-          if (rela.r_offset != vaddr || ELF64_R_TYPE(rela.r_info) != relative) continue;
+          if (rela.r_offset != vaddr || ELF64_R_TYPE(rela.r_info) != relative_type(machine_)) {
+            continue;
+          }
           value = static_cast<std::uint64_t>(rela.r_addend);
         }
         return Status();

@@ -71,6 +71,11 @@ class ElfImage {
   // Does the same for .symtab, which no stripped file has.
   std::vector<std::uint64_t> symtab_functions() const;
 
+  // Returns link-time addresses of the functions that the loader calls before and after all others
+  // (DT_INIT, DT_INIT_ARRAY, DT_FINI, DT_FINI_ARRAY), only the first ones of very many. Every file
+  // has them, but no symbols for them when it has been stripped.
+  std::vector<std::uint64_t> loader_functions() const;
+
   // Returns whether there is such a table, whatever is in it.
   bool has_dynamic_symbols() const { return tables_.symbols != 0; }
   bool has_symtab() const;

@@ -88,6 +88,8 @@ const Signs& signs_of(Machine machine) {
                           // This is runtime.clone of Go: call *%r12; mov $111, %edi.
                           "\x41\xff\xd4\xbf\x6f\0\0\0"sv},
                          8,
+    // The description of what a signal handler returns to begins one byte before it (glibc).
+    if (size == code.size() + 1) return true;
                          true,
                          {32, is_x86_goroutine_end}};
   // These are mov x29, sp, and for Go: sub x29, sp, #8.
@@ -295,6 +297,8 @@ class Gap {
   const Signs& signs_;
   std::uint64_t start_;
   std::uint64_t end_;
+  const auto called = file.loader_functions();
+  known.starts.insert(known.starts.end(), called.begin(), called.end());
   bool frame_pointers_ = false;
   std::vector<Mark> marks_;
   std::vector<CodePart> unmarked_;  // the rules where nothing is marked, from start_ on
