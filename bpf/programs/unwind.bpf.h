@@ -211,6 +211,7 @@ static __always_inline void ls_start_unwinding(const bpf_user_pt_regs_t* registe
   w->returned = 0;
   w->fp_lost = 0;
   w->sp_lost = 0;
+  w->rbx_at = 0;
   w->changed_stack = 0;
   w->left_out = 0;
   w->code_mask = config.code_mask;
@@ -247,16 +248,18 @@ __attribute__((noinline)) int ls_unwind_frame(__u32 index) {
   __u32 frames = own->sample.stack.user_frames;
   _Bool known = ls_locate_frame(index);
   if (!known && frames != 0) return 1;
+  _Bool chosen = known && ls_choose_rule(index);
+  _Bool was_called = w->returned && !(chosen && ls_is_made_return(w));
 
   __u64 at = own->reading.labels.head.size + 8ULL * frames;
   ls_keep_together(at);
   if (at > LS_BLOCKS_LIMIT + (LS_MAX_USER_FRAMES - 1) * sizeof(__u64)) return 1;
   /* Consumers look one byte before a caller's address, but code that a signal has interrupted is no
    * caller. */
-  *(__u64*)(own->reading.labels.blocks + at) = (w->pc + (frames != 0 && !w->returned)) | s->mark;
+  *(__u64*)(own->reading.labels.blocks + at) = (w->pc + (frames != 0 && !was_called)) | s->mark;
   own->sample.stack.user_frames = frames + 1;
   __u16 before = w->fp_frames;
-  if (known && ls_choose_rule(index)) ls_unwind_apply(&memory, w);
+  if (chosen) ls_unwind_apply(&memory, w);
   s->mark = w->fp_frames != before ? LS_FRAME_BY_FP : 0;
   return w->end != LS_STACK_NOT_WANTED;
 }

@@ -30,9 +30,9 @@ bool is_start_code(std::string_view function) {
 
 // Returns nullopt if the code is described.
 std::optional<ls_cfa_kind> kind_of_gap(const ls_unwind_rule& rule) {
-  const bool by_code =
-      (rule.cfa == LS_CFA_SP || rule.cfa == LS_CFA_FP) && (rule.operand & LS_BY_CODE) != 0;
-  if (by_code) return LS_CFA_SP;
+  const bool may_be_followed =
+      rule.cfa == LS_CFA_SP || rule.cfa == LS_CFA_FP || rule.cfa == LS_CFA_REGISTER;
+  if (may_be_followed && (rule.operand & LS_BY_CODE) != 0) return LS_CFA_SP;
   const bool is_gap =
       rule.cfa == LS_CFA_GAP || rule.cfa == LS_CFA_GAP_FP || rule.cfa == LS_CFA_UNSUPPORTED;
   return is_gap ? std::optional(static_cast<ls_cfa_kind>(rule.cfa)) : std::nullopt;

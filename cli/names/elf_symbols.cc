@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "cli/names/packed_symbols.h"
 #include "elf/hostile_sections.h"
+#include "unwind_table/frame_rules.h"
 
 namespace labelscope::cli {
 namespace {
@@ -413,7 +414,12 @@ bool ElfSymbols::returns_from_signal(Address link_address) {
   Dwarf_Addr start = 0;
   Dwarf_Addr end = 0;
   bool signal = false;
-  return frame != nullptr && dwarf_frame_info(frame.get(), &start, &end, &signal) >= 0 && signal;
+  const int return_address =
+      frame == nullptr ? -1 : dwarf_frame_info(frame.get(), &start, &end, &signal);
+  GElf_Ehdr header;
+  if (return_address < 0 || !signal || gelf_getehdr(elf_.get(), &header) == nullptr) return false;
+  const Machine machine = header.e_machine == EM_X86_64 ? Machine::kX86_64 : Machine::kAarch64;
+  return is_signal_frame(frame.get(), machine, static_cast<unsigned>(return_address));
 }
 
 std::optional<Address> ElfSymbols::start_of_function(Address link_address) {

@@ -9,6 +9,8 @@
 
 #include "cli/format/common/ledger_text.h"
 #include "cli/text/shares.h"
+#include "cli/text/text.h"
+#include "unwind_table/thread_starts.h"
 
 namespace labelscope::cli {
 namespace {
@@ -21,33 +23,12 @@ struct EndWords {
 #define LS_STACK_END_WORDS(end, name, does) {end, name, does},
 constexpr EndWords kEnds[] = {LS_STACK_ENDS(LS_STACK_END_WORDS)};
 
-// The functions in which threads begin: those of programs; of glibc, before and in the function
-// that calls main; of its threads; of musl and its threads; of Go's threads and goroutines.
-constexpr std::string_view kStarts[] = {"_start",
-                                        "__libc_start_main",
-                                        "__libc_start_main_impl",
-                                        "__libc_start_call_main",
-                                        "clone",
-                                        "__clone",
-                                        "clone3",
-                                        "__clone3",
-                                        "start_thread",
-                                        "_start_c",
-                                        "libc_start_main_stage2",
-                                        "start",
-                                        "runtime.goexit",
-                                        "runtime.mstart",
-                                        "runtime.rt0_go",
-                                        "runtime.goexit.abi0"};
-
 bool starts_thread(const Location& location) {
   if (location.lines.empty()) return false;
   const SourceLine& outermost = location.lines.back();
   const std::string_view name =
       outermost.system_name.empty() ? outermost.function : outermost.system_name;
-  // Symbols may have a version: clone@@GLIBC_2.2.5.
-  return std::find(std::begin(kStarts), std::end(kStarts), name.substr(0, name.find('@'))) !=
-         std::end(kStarts);
+  return is_thread_start(name);
 }
 
 // Whether the stack is a chain of frame pointers that ended, or one of exactly as many frames as

@@ -1,5 +1,10 @@
 // Tests stacks by call frame information of live programs, on the running kernel.
+#include <sched.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <string>
 
@@ -11,6 +16,34 @@
 
 using namespace labelscope;
 using namespace labelscope::test;
+
+namespace {
+
+ucontext_t outside;
+ChildSide* fiber_side = nullptr;
+
+// Its caller is nobody, but it has a return address, which it reports.
+__attribute__((noinline, noclone)) void run_in_context() {
+  fiber_side->say(
+      reinterpret_cast<std::uint64_t>(__builtin_extract_return_addr(__builtin_return_address(0))));
+  burn([] { return fiber_side->told(); });
+  setcontext(&outside);
+}
+
+int end_at_once(void*) { return 0; }
+
+// Makes a process that shares this one's memory, and waits for its end.
+__attribute__((noinline, noclone)) void make_short_one() {
+  static char stack[16384];
+  const int pid = clone(end_at_once, stack + sizeof stack, CLONE_VM | SIGCHLD, nullptr);
+  if (pid > 0) waitpid(pid, nullptr, 0);
+}
+
+bool is_near(std::uint64_t pc, std::uint64_t start, std::uint64_t size) {
+  return pc - start < size;
+}
+
+}  // namespace
 
 TEST_CASE("unwind: the stack of every sample is the call chain that its label says") {
   SampledChild child([](ChildSide& parent) {
@@ -76,4 +109,57 @@ TEST_CASE("unwind: threads in system calls have their whole stacks, too") {
   });
   INFO(ends_of(taken.samples));
   CHECK(complete_in(taken.samples) * 100 >= taken.samples.size() * 99);
+}
+
+TEST_CASE("unwind: the stack of a context ends where its first function would return to") {
+  SampledChild child([](ChildSide& parent) {
+    static char stack[256 << 10];
+    ucontext_t inside;
+    fiber_side = &parent;
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = stack;
+    inside.uc_stack.ss_size = sizeof stack;
+    makecontext(&inside, run_in_context, 0);
+    swapcontext(&outside, &inside);
+  });
+  const std::uint64_t made = child.hear();
+  Taken taken;
+  sample_some({.call_graph = LS_CALL_GRAPH_DWARF}, child, taken);
+  INFO(ends_of(taken.samples));
+  CHECK(complete_in(taken.samples) * 100 >= taken.samples.size() * 99);
+  for (const TakenSample& sample : taken.samples) {
+    if (!is_complete(sample)) continue;
+    REQUIRE(sample.user_stack.size() > 2);
+    // A frame that is no caller is one byte before its address.
+    REQUIRE(sample.user_stack.back() - 1 == made);
+  }
+}
+
+TEST_CASE("unwind: who makes a thread or a process keeps the own callers meanwhile") {
+  SampledChild child([](ChildSide& parent) {
+    parent.say(1);
+    while (!parent.told()) make_short_one();
+  });
+  child.hear();
+  const auto start = reinterpret_cast<std::uint64_t>(&clone);
+  const auto is_in_clone = [&](const TakenSample& sample) {
+    return sample.pid == child.pid() && !sample.user_stack.empty() &&
+           is_near(sample.user_stack[0], start, 96);
+  };
+  Taken taken;
+  sample_until({.frequency_hz = 4999, .call_graph = LS_CALL_GRAPH_DWARF}, child, taken,
+               [&] { return std::ranges::count_if(taken.samples, is_in_clone) >= 50; });
+  const auto maker = reinterpret_cast<std::uint64_t>(&make_short_one);
+  std::size_t whole = 0;
+  std::size_t all = 0;
+  for (const TakenSample& sample : taken.samples) {
+    if (!is_in_clone(sample)) continue;
+    ++all;
+    if (!is_complete(sample)) continue;
+    ++whole;
+    REQUIRE(sample.user_stack.size() > 3);
+    REQUIRE(is_near(sample.user_stack[1], maker, 128));
+  }
+  INFO(whole << " of " << all << " in clone(), of all: " << ends_of(taken.samples));
+  CHECK(whole * 100 >= all * 98);
 }

@@ -436,6 +436,78 @@ TEST_CASE("unwind step: every row of every page is found") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("unwind step: behind the system call that makes a thread, only its parent has a caller") {
+  ls_unwind_rule behind_clone = sp(8);
+  behind_clone.cfa = LS_CFA_NEW_THREAD;
+  Program program;
+  program.rows({{0, behind_clone}, {0x100, kRoot}});
+  program.push(kStack, {kText + 0x110});
+  program.start.registers[0] = 4321;
+  CHECK(frames_of(program.unwind(kText + 4)) == Frames{kText + 4, kText + 0x110});
+  program.start.registers[0] = 0;
+  CHECK(program.unwind(kText + 4).end == LS_STACK_ENTRY);
+  CHECK(frames_of(program.unwind(kText + 4)) == Frames{kText + 4});
+}
+
+TEST_CASE("unwind step: a CFA by rbx is found where a called function has saved it") {
+  constexpr std::uint64_t kSaved = kStack + 0x100;
+  ls_unwind_rule saves = sp(24);
+  saves.operand = 2 + LS_RBX_SAME;
+  ls_unwind_rule keeps = sp(8);
+  keeps.operand = LS_RBX_SAME;
+  const ls_unwind_rule by_rbx{LS_CFA_REGISTER, LS_RA_AT_CFA, LS_FP_SAME, 3, 16, 0, -8};
+  Program program;
+  program.rows({{0, saves}, {0x80, sp(24)}, {0x100, keeps}, {0x200, by_rbx}, {0x300, kRoot}});
+  program.push(kStack, {0, kSaved, kText + 0x110, kText + 0x210});
+  program.push(kSaved, {0, kText + 0x310});
+  const Frames whole{kText + 4, kText + 0x110, kText + 0x210, kText + 0x310};
+  CHECK(frames_of(program.unwind(kText + 4)) == whole);
+  CHECK(program.unwind(kText + 4).end == LS_STACK_ROOT);
+  // The rule of this function does not say where it is.
+  CHECK(program.unwind(kText + 0x84).end == LS_STACK_UNSUPPORTED);
+  // No function has saved it yet.
+  program.start.registers[3] = kSaved;
+  program.start.sp = kStack + 24;
+  CHECK(program.unwind(kText + 0x104).end == LS_STACK_ROOT);
+  // Other registers are not known at all.
+  Program other;
+  ls_unwind_rule by_r12 = by_rbx;
+  by_r12.operand = 12;
+  other.rows({{0, saves}, {0x200, by_r12}});
+  other.push(kStack, {0, kSaved, kText + 0x210});
+  other.start.registers[12] = kSaved;
+  CHECK(other.unwind(kText + 4).end == LS_STACK_UNSUPPORTED);
+}
+
+TEST_CASE("unwind step: a rule may lead to a stack at lower addresses") {
+  constexpr std::uint64_t kLower = kStack - 0x1000;
+  ls_unwind_rule switches{LS_CFA_AT_SP, LS_RA_OTHER_STACK, LS_FP_SAME, 1, 0, 0, -8};
+  Program program;
+  program.rows({{0, switches}, {0x100, sp(8)}, {0x200, kRoot}});
+  program.push(kStack, {kLower});
+  program.push(kLower, {kText + 0x100, kText + 0x210});
+  // The caller is looked up at its own address, the first of its function.
+  const native_stack stack = program.unwind(kText + 4);
+  CHECK(frames_of(stack) == Frames{kText + 4, kText + 0x101, kText + 0x210});
+  CHECK(stack.end == LS_STACK_ROOT);
+  switches.ra = LS_RA_AT_CFA;
+  program.rows({{0, switches}, {0x100, sp(8)}, {0x200, kRoot}});
+  CHECK(program.unwind(kText + 4).end == LS_STACK_NOT_GROWING);
+}
+
+TEST_CASE("unwind step: what is only likely is marked, by whatever register the CFA is found") {
+  ls_unwind_rule likely{LS_CFA_REGISTER, LS_RA_AT_CFA, LS_FP_SAME, 10, 8, 0, -8};
+  Program program;
+  program.push(kStack, {kText + 0x110});
+  program.start.registers[10] = kStack;
+  program.rows({{0, likely}, {0x100, kRoot}});
+  CHECK(program.unwind(kText + 4).fp_frames == 0);
+  likely.operand |= LS_BY_CODE | LS_ONLY_LIKELY;
+  program.rows({{0, likely}, {0x100, kRoot}});
+  CHECK(frames_of(program.unwind(kText + 4)) == Frames{kText + 4, kText + 0x110});
+  CHECK(program.unwind(kText + 4).fp_frames == 1);
+}
+
 TEST_CASE("unwind step: a stack that leaves out a frame is not whole, whatever it reaches") {
   ls_unwind_rule leaves_out = of_kind(LS_CFA_GAP_FP);
   leaves_out.operand = LS_FP_LEAVES_OUT;

@@ -83,6 +83,28 @@ shape_register_frame:
   .cfi_endproc
   .size shape_register_frame, . - shape_register_frame
 
+/* int shape_other_stack(int (*next)(int), int argument, void* top): calls the function on another
+   stack, which may be anywhere. Debuggers let only frames with this augmentation lead downwards,
+   so programs that change stacks use it (OCaml 5). The long nop marks where the call returns. */
+  .globl shape_other_stack
+  .type shape_other_stack, @function
+  .balign 16
+shape_other_stack:
+  .cfi_startproc
+  .cfi_signal_frame
+  mov %rsp, -16(%rdx)
+  mov %rdi, %rax
+  mov %esi, %edi
+  lea -16(%rdx), %rsp
+  .cfi_escape 0x0f, 5, 0x77, 0, 0x06, 0x23, 8
+  call *%rax
+  nopl 0x57ac4(%rax)
+  mov (%rsp), %rsp
+  .cfi_def_cfa %rsp, 8
+  ret
+  .cfi_endproc
+  .size shape_other_stack, . - shape_other_stack
+
 /* void shape_undefined_first(void): a signal comes at its first byte, and the bytes before it
  * belong to no function. The handler skips the instruction. */
   .globl shape_undefined_first

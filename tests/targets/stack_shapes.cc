@@ -25,6 +25,7 @@ int shape_pushes(int (*next)(int), int argument);
 int shape_return_in_register(int argument);
 int shape_register_frame(int (*next)(int), int argument);
 void shape_undefined_first();
+int shape_other_stack(int (*next)(int), int argument, void* top);
 }
 
 namespace {
@@ -148,10 +149,21 @@ SHAPE int calls_undefined(int argument) {
   return argument + 1;
 }
 
+alignas(16) char stacks[2][16 << 10];
+
+SHAPE int on_higher_stack(int argument) {
+  return shape_other_stack(saves_registers, argument, stacks[1] + sizeof stacks[1]) + 1;
+}
+
+// The first change of stacks leads to lower addresses, and the second to higher ones.
+SHAPE int changes_stacks(int argument) {
+  return shape_other_stack(on_higher_stack, argument, stacks[0] + sizeof stacks[0]) + 1;
+}
+
 SHAPE int everything(int argument) {
   int sum = saves_registers(argument) + with_alloca(argument) + recursive(5) + realigned(argument);
   sum += catches(argument) + calls_lazily(argument) + forks(argument) + asks_kernel(argument);
-  sum += raises(argument) + calls_undefined(argument);
+  sum += raises(argument) + calls_undefined(argument) + changes_stacks(argument);
   sum += shape_pushes(leaf, argument) + shape_return_in_register(argument);
   sum += shape_register_frame(realigned, argument);
   return sum + leaf(sum);
@@ -208,6 +220,7 @@ int main() {
   tell("on_fault", at(on_fault), ",");
   tell("undefined_first", at(shape_undefined_first), ",");
   tell("pushes", at(shape_pushes), ",");
+  tell("other_stack", at(shape_other_stack), ",");
   tell("return_in_register", at(shape_return_in_register), ",");
   tell("register_frame", at(shape_register_frame), "},");
   tell("libgcc", reinterpret_cast<std::uint64_t>(&noted), "}\nready\n");

@@ -38,6 +38,7 @@
 #define LS_SP_REGISTER 31
 #define LS_LINK_REGISTER 30
 #else
+#define LS_RBX_REGISTER 3
 #define LS_FP_REGISTER 6
 #define LS_SP_REGISTER 7
 #endif
@@ -53,6 +54,8 @@ LS_ASSERT(LS_UNWIND_MAX_MAPPINGS < 1 << LS_UNWIND_SEARCH_STEPS);
 #define LS_UNROLL
 #endif
 
+#define LS_RBX_GONE 1
+
 /* User addresses of both processors have at most 57 bits, and nothing is in the first page. */
 #define LS_CODE_BITS 57
 #define LS_FIRST_CODE 4096
@@ -61,6 +64,8 @@ struct ls_unwind {
   __u64 pc;
   __u64 sp;
   __u64 fp;
+  /* x86-64: where rbx is saved; 0 if it is in its register, LS_RBX_GONE if that is not known */
+  __u64 rbx_at;
   __u64 code_mask; /* aarch64: the bits of a return address that are not its signature */
   struct ls_unwind_mapping at; /* the mapping that pc was in last */
   struct ls_unwind_rule rule;  /* the rule for pc */
@@ -235,6 +240,7 @@ static __always_inline void ls_step_to_interrupted(const struct ls_memory* memor
   w->pc = saved.ip;
 #endif
   w->returned = 0;
+  w->rbx_at = 0;
   w->fp_lost = 0;
   w->sp_lost = 0;
   if (w->pc < LS_FIRST_CODE || w->pc >> LS_CODE_BITS) w->end = LS_STACK_BAD_RETURN;
@@ -288,6 +294,7 @@ static __always_inline void ls_step_by_frame_pointer(const struct ls_memory* mem
   _Bool backwards;
 
   w->fp_frames++;
+  w->rbx_at = LS_RBX_GONE;
   if (ls_step_at_prologue(memory, w)) return;
   if (w->fp_lost || w->fp == 0) {
     w->end = LS_STACK_NO_WAY_ON;
@@ -313,6 +320,42 @@ static __always_inline void ls_step_by_frame_pointer(const struct ls_memory* mem
   ls_go_to_caller(w, pair[1]);
 }
 
+/* Sets `value` to a register of the code at w->pc. All are known for interrupted code; of callers
+ * only rbx may be, and only where each function since has said where it is. Returns 0 if it is not
+ * known, with the reason in w->end. */
+static __always_inline _Bool ls_find_register(const struct ls_memory* memory, struct ls_unwind* w,
+                                              __u64 number, __u64* value) {
+#if !defined(__TARGET_ARCH_arm64)
+  if (w->returned && number == LS_RBX_REGISTER && w->rbx_at != LS_RBX_GONE) {
+    if (w->rbx_at != 0) return ls_read_stack(memory, w, value, sizeof(*value), w->rbx_at);
+    *value = w->registers[LS_RBX_REGISTER];
+    return 1;
+  }
+#else
+  (void)memory;
+#endif
+  if (w->returned) {
+    w->end = LS_STACK_UNSUPPORTED;
+    return 0;
+  }
+  ls_keep_together(number);
+  *value = w->registers[number & (LS_UNWIND_REGISTERS - 1)];
+  return 1;
+}
+
+#if !defined(__TARGET_ARCH_arm64)
+/* Finds the caller's rbx, where the rule says where it is. */
+static __always_inline void ls_find_rbx(struct ls_unwind* w, const struct ls_unwind_rule* rule,
+                                        __u64 cfa) {
+  __u64 place = LS_OPERAND_NUMBER((__u8)rule->operand);
+  if ((rule->cfa != LS_CFA_SP && rule->cfa != LS_CFA_FP) || place == LS_RBX_NOT_KNOWN) {
+    w->rbx_at = LS_RBX_GONE;
+  } else if (place != LS_RBX_SAME) {
+    w->rbx_at = cfa - 8 * (place - LS_RBX_SAME);
+  }
+}
+#endif
+
 /* Returns 0 if there is no CFA, with the reason in w->end. */
 static __always_inline _Bool ls_find_cfa(const struct ls_memory* memory, struct ls_unwind* w,
                                          const struct ls_unwind_rule* rule, __u64* cfa) {
@@ -321,6 +364,7 @@ static __always_inline _Bool ls_find_cfa(const struct ls_memory* memory, struct 
   w->end = LS_STACK_UNSUPPORTED;
   switch (rule->cfa) {
     case LS_CFA_SP:
+    case LS_CFA_NEW_THREAD:
       at = w->sp;
       break;
     case LS_CFA_FP:
@@ -334,13 +378,9 @@ static __always_inline _Bool ls_find_cfa(const struct ls_memory* memory, struct 
     case LS_CFA_PLT:
       at = w->sp + ((w->pc & 15) >= (__u64)rule->operand ? 8 : 0);
       break;
-    case LS_CFA_REGISTER: {
-      __u64 number = (__u64)rule->operand;
-      if (w->returned) return 0;
-      ls_keep_together(number);
-      at = w->registers[number & (LS_UNWIND_REGISTERS - 1)];
+    case LS_CFA_REGISTER:
+      if (!ls_find_register(memory, w, LS_OPERAND_NUMBER((__u8)rule->operand), &at)) return 0;
       break;
-    }
     default:
       return 0;
   }
@@ -351,7 +391,7 @@ static __always_inline _Bool ls_find_cfa(const struct ls_memory* memory, struct 
   }
   *cfa = at;
   /* A leaf may have nothing on the stack, but a caller has called. */
-  if (at < w->sp || (at == w->sp && w->returned)) {
+  if (rule->ra != LS_RA_OTHER_STACK && (at < w->sp || (at == w->sp && w->returned))) {
     w->end = LS_STACK_NOT_GROWING;
     return 0;
   }
@@ -369,21 +409,15 @@ static __always_inline void ls_step_by_rule(const struct ls_memory* memory, stru
   _Bool neighbours = rule->fp == LS_FP_AT_CFA && rule->fp_offset + 8 == rule->ra_offset;
 
   if (!ls_find_cfa(memory, w, rule, &cfa)) return;
-  if (rule->ra == LS_RA_AT_CFA) {
+  if (rule->ra == LS_RA_AT_CFA || rule->ra == LS_RA_OTHER_STACK) {
     if (neighbours) {
       if (!ls_read_stack(memory, w, &saved, sizeof(saved), cfa + (__s64)rule->fp_offset)) return;
     } else if (!ls_read_stack(memory, w, &saved.ra, sizeof(saved.ra),
                               cfa + (__s64)rule->ra_offset)) {
       return;
     }
-  } else {
-    __u64 number = (__u64)rule->ra_offset;
-    if (w->returned) {
-      w->end = LS_STACK_UNSUPPORTED;
-      return;
-    }
-    ls_keep_together(number);
-    saved.ra = w->registers[number & (LS_UNWIND_REGISTERS - 1)];
+  } else if (!ls_find_register(memory, w, (__u64)rule->ra_offset, &saved.ra)) {
+    return;
   }
   if (rule->fp == LS_FP_LOST) {
     w->fp_lost = 1;
@@ -400,8 +434,12 @@ static __always_inline void ls_step_by_rule(const struct ls_memory* memory, stru
     }
     w->fp = saved.fp;
   }
+#if !defined(__TARGET_ARCH_arm64)
+  ls_find_rbx(w, rule, cfa);
+#endif
   w->sp = cfa;
-  ls_go_to_caller(w, saved.ra);
+  /* A return address is looked up one byte before, so this is looked up at its own. */
+  ls_go_to_caller(w, rule->ra == LS_RA_OTHER_STACK ? saved.ra + 1 : saved.ra);
 }
 
 /* Returns whether the code at w->pc is known. If not, w->end is set. Call this before the frame is
@@ -412,13 +450,24 @@ static __always_inline _Bool ls_unwind_locate(struct ls_unwind* w) {
   return 0;
 }
 
+/* Returns whether w->pc is a return address that was made for the function which begins there.
+ * Then the frame is at that address, as if it had been interrupted. */
+static __always_inline _Bool ls_is_made_return(const struct ls_unwind* w) {
+  return w->returned && w->rule.cfa == LS_CFA_ENTRY && w->rule.operand == LS_MADE_RETURN;
+}
+
+/* Returns whether this is a thread that has just been made, and has not been anywhere yet. */
+static __always_inline _Bool ls_is_new_thread(const struct ls_unwind* w) {
+  return w->rule.cfa == LS_CFA_NEW_THREAD && !w->returned && w->registers[0] == 0;
+}
+
 /* Goes to the caller by w->rule, or sets w->end. */
 static __always_inline void ls_unwind_apply(const struct ls_memory* memory, struct ls_unwind* w) {
   const struct ls_unwind_rule* rule = &w->rule;
 
   if (rule->cfa == LS_CFA_GAP) {
     w->end = LS_STACK_NO_WAY_ON;
-  } else if (rule->cfa == LS_CFA_ENTRY) {
+  } else if (rule->cfa == LS_CFA_ENTRY || ls_is_new_thread(w)) {
     ls_end_whole(w, LS_STACK_ENTRY);
   } else if (rule->cfa == LS_CFA_UNSUPPORTED || (rule->cfa == LS_CFA_SIGNAL && w->sp_lost)) {
     w->end = LS_STACK_UNSUPPORTED;
@@ -430,8 +479,9 @@ static __always_inline void ls_unwind_apply(const struct ls_memory* memory, stru
     if (rule->cfa == LS_CFA_GAP_FP && rule->operand) w->left_out = 1;
     ls_step_by_frame_pointer(memory, w);
   } else {
-    if ((rule->cfa == LS_CFA_SP || rule->cfa == LS_CFA_FP) && rule->operand & LS_ONLY_LIKELY)
-      w->fp_frames++;
+    const _Bool by_code =
+        rule->cfa == LS_CFA_SP || rule->cfa == LS_CFA_FP || rule->cfa == LS_CFA_REGISTER;
+    if (by_code && rule->operand & LS_ONLY_LIKELY) w->fp_frames++;
     ls_step_by_rule(memory, w, rule);
   }
 }

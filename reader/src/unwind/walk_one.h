@@ -92,7 +92,9 @@ void LS_WALK(struct ls_stack_walk* walk) {
      * there. */
     if (!known && w.returned) break;
     walk->pc = w.pc;
-    walk->frames[walk->count] = (w.pc + (walk->count != 0 && !w.returned)) | mark;
+    const _Bool chosen = known && ls_unwind_choose(&w);
+    const _Bool was_called = w.returned && !(chosen && ls_is_made_return(&w));
+    walk->frames[walk->count] = (w.pc + (walk->count != 0 && !was_called)) | mark;
     walk->count++;
     if (walk->late(walk->self)) {
       w.end = LS_STACK_OUT_OF_TIME;
@@ -101,7 +103,7 @@ void LS_WALK(struct ls_stack_walk* walk) {
     if (!known) {
       w.end = LS_STACK_NOT_WANTED;
       ls_step_before_call(&memory, &w);
-    } else if (ls_unwind_choose(&w)) {
+    } else if (chosen) {
       const __u16 before = w.fp_frames;
       ls_unwind_apply(&memory, &w);
       mark = w.fp_frames != before ? LS_FRAME_BY_FP : 0;

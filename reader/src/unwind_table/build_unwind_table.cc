@@ -27,6 +27,7 @@
 #include "unwind_table/call_frames.h"
 #include "unwind_table/frame_rules.h"
 #include "unwind_table/go_frames.h"
+#include "unwind_table/thread_starts.h"
 #include "unwind_table/undescribed_code.h"
 
 namespace labelscope {
@@ -50,11 +51,16 @@ class TableBuilder {
   };
 
   Status open(UniqueFd file);
+  Status add_code();
+  bool finds_cfa_by_rbx() const;
   Status add_segment(const LoadSegment& segment);
   Status add_function(std::uint64_t start, std::uint64_t end);
   Status add_gap(std::uint64_t start, std::uint64_t end);
   Status add_go_code(std::uint64_t start, std::uint64_t end);
   Status add_unknown(std::uint64_t start, std::uint64_t end);
+  std::size_t rows_in_page(std::uint64_t address) const;
+  bool is_made_return(std::uint64_t start, const ls_unwind_rule& rule) const;
+  bool is_context_start(std::uint64_t start, const ls_unwind_rule& rule) const;
   void find_go_code(const ElfImage& elf);
   Status put(std::uint64_t start, const ls_unwind_rule& rule);
   Status fill_pages(std::uint64_t end);
@@ -70,19 +76,39 @@ class TableBuilder {
   std::optional<KnownFunctions> known_functions_;  // known from the first gap on
   std::vector<CodePart> go_code_;                  // empty if this is no Go file
   std::uint64_t go_end_ = 0;
+  std::uint64_t code_end_ = 0;
   std::optional<CallFrames> frames_;
   std::vector<DescribedFunction>::const_iterator next_function_;
   std::vector<DescribedFunction>::const_iterator functions_end_;
+  std::uint64_t described_until_ = 0;  // the end of the last function that is described
+  bool wants_rbx_ = false;
   std::vector<Piece> pieces_;
   UnwindTable table_;
 };
 
 Result<UnwindTable> TableBuilder::build(UniqueFd file) {
   if (Status status = open(std::move(file)); !status) return std::move(status).error();
+  const CodeCounts before = table_.counts;
+  if (Status status = add_code(); !status) return std::move(status).error();
+  if (finds_cfa_by_rbx()) {
+    // Then all rules of the file must say where rbx is.
+    wants_rbx_ = true;
+    rules_ = RuleDictionary(limits_.rules);
+    pieces_.clear();
+    table_.counts = before;
+    if (Status status = add_code(); !status) return std::move(status).error();
+  }
+  if (Status status = fill_pages(code_end_); !status) return std::move(status).error();
+  table_.rules = rules_.take();
+  return std::move(table_);
+}
+
+Status TableBuilder::add_code() {
   static const std::vector<DescribedFunction> kNone;
   const auto& functions = frames_ ? frames_->functions() : kNone;
   next_function_ = functions.begin();
   functions_end_ = functions.end();
+  described_until_ = 0;
   table_.counts.functions = functions.size();
   table_.counts.damaged_functions = frames_ ? frames_->damaged() : 0;
 
@@ -92,18 +118,23 @@ Result<UnwindTable> TableBuilder::build(UniqueFd file) {
   if (code.empty()) return Error{ErrorCode::kNotFound, "it has no code"};
   std::sort(code.begin(), code.end(),
             [](const LoadSegment& a, const LoadSegment& b) { return a.vaddr < b.vaddr; });
-  const std::uint64_t end = code.back().vaddr + code.back().file_size;
+  code_end_ = code.back().vaddr + code.back().file_size;
   table_.text = code.front().vaddr & ~(kPageBytes - 1);
-  if (end < table_.text || end - table_.text > limits_.text_bytes) {
+  if (code_end_ < table_.text || code_end_ - table_.text > limits_.text_bytes) {
     return limit("its code spans more than " + std::to_string(limits_.text_bytes >> 20) + " MiB");
   }
   for (const LoadSegment& segment : code) {
-    if (Status status = add_segment(segment); !status) return std::move(status).error();
+    if (Status status = add_segment(segment); !status) return status;
   }
-  if (Status status = put(end, rule_of_kind(LS_CFA_GAP)); !status) return std::move(status).error();
-  if (Status status = fill_pages(end); !status) return std::move(status).error();
-  table_.rules = rules_.take();
-  return std::move(table_);
+  return put(code_end_, rule_of_kind(LS_CFA_GAP));
+}
+
+bool TableBuilder::finds_cfa_by_rbx() const {
+  constexpr int kRbx = 3;
+  return table_.machine == Machine::kX86_64 &&
+         std::ranges::any_of(rules_.rules(), [](const ls_unwind_rule& rule) {
+           return rule.cfa == LS_CFA_REGISTER && LS_OPERAND_NUMBER(rule.operand) == kRbx;
+         });
 }
 
 Status TableBuilder::open(UniqueFd file) {
@@ -157,6 +188,7 @@ Status TableBuilder::add_segment(const LoadSegment& segment) {
     if (Status status = add_gap(at, start); !status) return status;
     at = std::min(next_function_->end, end);
     if (Status status = add_function(start, at); !status) return status;
+    described_until_ = at;
     if (next_function_->end > end) break;  // the function goes on in the next segment, if at all
   }
   if (Status status = add_gap(at, end); !status) return status;
@@ -178,16 +210,45 @@ Status TableBuilder::add_function(std::uint64_t start, std::uint64_t end) {
       table_.counts.unsupported_bytes += end - at;
       return put(at, rule_of_kind(LS_CFA_UNSUPPORTED));
     }
-    const ls_unwind_rule rule =
-        rule_of_frame(frame.get(), table_.machine, signal, static_cast<unsigned>(return_address));
+    const FrameFacts facts{static_cast<unsigned>(return_address), signal, wants_rbx_};
+    const ls_unwind_rule rule = rule_of_frame(frame.get(), table_.machine, facts);
     to = std::min<std::uint64_t>(to, end);
     if (rule.cfa == LS_CFA_UNSUPPORTED) table_.counts.unsupported_bytes += to - at;
-    // A handler returns to the first byte, and return addresses are looked up one byte before.
-    const bool early = signal && at == start && !pieces_.empty() && pieces_.back().start < at;
-    if (Status status = put(early ? at - 1 : at, rule); !status) return status;
+    const bool has_before = at == start && !pieces_.empty() && pieces_.back().start < at;
+    if (has_before && is_made_return(start, rule)) {
+      ls_unwind_rule made = rule_of_kind(LS_CFA_ENTRY);
+      made.operand = LS_MADE_RETURN;
+      if (Status status = put(at - 1, made); !status) return status;
+      if (rule.ra != LS_RA_NONE) to = end;
+      if (Status status = put(at, rule.ra == LS_RA_NONE ? rule : rule_of_kind(LS_CFA_ENTRY));
+          !status) {
+        return status;
+      }
+    } else {
+      // A handler returns to the first byte, and return addresses are looked up one byte before.
+      const bool early = has_before && rule.cfa == LS_CFA_SIGNAL;
+      if (Status status = put(early ? at - 1 : at, rule); !status) return status;
+    }
     at = to;
   }
   return {};
+}
+
+// A return address may be made for a function that nobody calls. The byte in front of it must be
+// padding: else it may be the end of a call, or code that comes here by itself.
+bool TableBuilder::is_made_return(std::uint64_t start, const ls_unwind_rule& rule) const {
+  const bool is_root = rule.cfa == LS_CFA_SP && rule.ra == LS_RA_NONE;
+  return (is_root || is_context_start(start, rule)) && described_until_ < start &&
+         is_only_padding(file_, table_.machine, described_until_, start);
+}
+
+// Such a function is described as any other, although it gives up the stack at once.
+bool TableBuilder::is_context_start(std::uint64_t start, const ls_unwind_rule& rule) const {
+  ls_unwind_rule wanted = table_.machine == Machine::kX86_64 ? kOnlyReturnAddress : kLinkRegister;
+  wanted.operand = rule.operand;
+  char code[kContextStart];
+  return same_rule(rule, wanted) && file_.read(start, std::as_writable_bytes(std::span(code))) &&
+         starts_context({code, sizeof code}, table_.machine);
 }
 
 void TableBuilder::find_go_code(const ElfImage& elf) {
@@ -240,7 +301,8 @@ Status TableBuilder::add_unknown(std::uint64_t start, std::uint64_t end) {
   // Padding belongs to the function before it.
   if (is_only_padding(file_, table_.machine, start, end)) return {};
   if (!known_functions_) known_functions_ = known_functions(*elf_);
-  const CodeLimits half{(limits_.rows - pieces_.size()) / 2, LS_UNWIND_BLOCK_ROWS / 2,
+  const CodeLimits half{(limits_.rows - pieces_.size()) / 2,
+                        (LS_UNWIND_BLOCK_ROWS - rows_in_page(start)) / 2,
                         (limits_.rules - rules_.rules().size()) / 2};
   const auto parts = look_at_undescribed_code(file_, table_.machine,
                                               {start, end, entry_, &*known_functions_, half});
@@ -251,6 +313,14 @@ Status TableBuilder::add_unknown(std::uint64_t start, std::uint64_t end) {
     if (Status status = put(part->start, part->rule); !status) return status;
   }
   return {};
+}
+
+// Returns how many rows the page of this address has so far.
+std::size_t TableBuilder::rows_in_page(std::uint64_t address) const {
+  const std::uint64_t page = address & ~(kPageBytes - 1);
+  const auto first = std::ranges::lower_bound(pieces_, page, {}, &Piece::start);
+  const auto rows = static_cast<std::size_t>(pieces_.end() - first);
+  return std::min<std::size_t>(rows + 1, LS_UNWIND_BLOCK_ROWS);  // the first one repeats a rule
 }
 
 Status TableBuilder::put(std::uint64_t start, const ls_unwind_rule& rule) {

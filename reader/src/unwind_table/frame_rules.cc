@@ -6,6 +6,10 @@
 //   *(sp + a) + b, *(fp + a) + b                   hand-written code that aligns its stack; GCC's
 //   *(sp + 160), and everything by expressions     the libc's return from a signal handler
 //
+// An entry of augmentation "S" is for the frame of a signal handler, or of code that changes
+// stacks: OCaml 5 calls C functions on another stack than its own. Only the kernel's frame has
+// registers that the CFA does not lead to.
+//
 // Sources: LSB 10.6, DWARF 5 sections 2.5 and 6.4; elfutils/libdw.h for how libdw presents them.
 #include "unwind_table/frame_rules.h"
 
@@ -77,11 +81,9 @@ bool is_plt(Operations operations) {
   return operations[4].atom >= DW_OP_lit0 && operations[4].atom <= DW_OP_lit16;
 }
 
-// This handles x86-64 only: on aarch64 no tool writes expressions.
 bool set_cfa_expression(Operations operations, Machine machine, const Numbers& numbers,
                         ls_unwind_rule& rule) {
-  if (machine != Machine::kX86_64) return false;
-  if (is_plt(operations)) {
+  if (machine == Machine::kX86_64 && is_plt(operations)) {
     rule.cfa = LS_CFA_PLT;
     rule.operand = static_cast<std::int8_t>(operations[4].atom - DW_OP_lit0);
     return put(rule.cfa_offset, operations[0].number);
@@ -177,6 +179,22 @@ bool set_return_address(Dwarf_Frame* frame, unsigned number, const Numbers& numb
   return false;
 }
 
+// Sets where the caller's rbx is (x86-64), if the rule has room for it.
+void set_rbx(Dwarf_Frame* frame, ls_unwind_rule& rule) {
+  constexpr unsigned kRbx = 3;
+  if (rule.cfa != LS_CFA_SP && rule.cfa != LS_CFA_FP) return;
+  Dwarf_Op memory[3];
+  const Place place = place_of(frame, kRbx, memory);
+  const auto words = -static_cast<std::int64_t>(place.number) / 8;
+  if (place.kind == Place::kSame || place.kind == Place::kUndefined) {
+    // libdw may take rbx for undefined where nothing is said, but functions keep it (psABI 3.2.1).
+    rule.operand = LS_RBX_SAME;
+  } else if (place.kind == Place::kAtCfa && place.number % 8 == 0 && words > 0 &&
+             words <= LS_RBX_MOST_WORDS) {
+    rule.operand = static_cast<std::int8_t>(words + LS_RBX_SAME);
+  }
+}
+
 // The step takes the CFA for the caller's stack pointer. That is right, except in longjmp().
 bool is_cfa_the_stack_pointer(Dwarf_Frame* frame, const Numbers& numbers) {
   Dwarf_Op memory[3];
@@ -188,9 +206,24 @@ bool is_cfa_the_stack_pointer(Dwarf_Frame* frame, const Numbers& numbers) {
 
 }  // namespace
 
-ls_unwind_rule rule_of_frame(Dwarf_Frame* frame, Machine machine, bool signal,
-                             unsigned return_address) {
-  if (signal) return rule_of_kind(LS_CFA_SIGNAL);
+// On x86-64 libcs describe the kernel's frame by expressions, and on aarch64 the vDSO describes it
+// by its frame pointer.
+bool is_signal_frame(Dwarf_Frame* frame, Machine machine, unsigned return_address) {
+  Dwarf_Op* operations = nullptr;
+  std::size_t count = 0;
+  if (machine == Machine::kAarch64) {
+    return dwarf_frame_cfa(frame, &operations, &count) != 0 || count < 2;
+  }
+  Dwarf_Op memory[3];
+  const Place place = place_of(frame, return_address, memory);
+  return place.kind != Place::kAtCfa && place.kind != Place::kUndefined;
+}
+
+ls_unwind_rule rule_of_frame(Dwarf_Frame* frame, Machine machine, const FrameFacts& facts) {
+  const unsigned return_address = facts.return_address;
+  if (facts.signal && is_signal_frame(frame, machine, return_address)) {
+    return rule_of_kind(LS_CFA_SIGNAL);
+  }
   const Numbers numbers = numbers_of(machine);
   ls_unwind_rule rule{};
   if (!set_return_address(frame, return_address, numbers, rule))
@@ -201,6 +234,8 @@ ls_unwind_rule rule_of_frame(Dwarf_Frame* frame, Machine machine, bool signal,
     return rule_of_kind(LS_CFA_UNSUPPORTED);
   }
   set_frame_pointer(frame, numbers, rule);
+  if (facts.signal && rule.ra == LS_RA_AT_CFA) rule.ra = LS_RA_OTHER_STACK;
+  if (facts.wants_rbx && machine == Machine::kX86_64) set_rbx(frame, rule);
   return rule;
 }
 

@@ -22,10 +22,17 @@ constexpr ls_unwind_rule rule_of_kind(ls_cfa_kind kind) {
   return rule;
 }
 
-// Returns LS_CFA_UNSUPPORTED if no rule can describe the frame. `signal` means that it is the frame
-// of a signal handler.
-ls_unwind_rule rule_of_frame(Dwarf_Frame* frame, Machine machine, bool signal,
-                             unsigned return_address);
+struct FrameFacts {
+  unsigned return_address = 0;  // its register, or the number that stands for it
+  bool signal = false;          // its entry has augmentation "S"
+  bool wants_rbx = false;       // the rule is to say where the caller's rbx is (x86-64)
+};
+// Returns LS_CFA_UNSUPPORTED if no rule can describe the frame.
+ls_unwind_rule rule_of_frame(Dwarf_Frame* frame, Machine machine, const FrameFacts& facts);
+
+// Returns whether a frame whose entry has augmentation "S" is the one that the kernel makes for the
+// handler of a signal. Code that changes stacks has the same augmentation.
+bool is_signal_frame(Dwarf_Frame* frame, Machine machine, unsigned return_address);
 
 // Rules have no padding, so their bytes are compared.
 inline bool same_rule(const ls_unwind_rule& left, const ls_unwind_rule& right) {

@@ -6,10 +6,8 @@
 //                  top of the stack or in x30, and frame pointers would leave that out.
 //   frame pointer  a function that begins with "save the frame pointer, set it" keeps it. Whole
 //                  files of such code have no call frame information (Chromium).
-//   entry          the first code of a program, and where musl and Go start a thread: it has no
-//                  caller
-//   goroutine      what a goroutine's function returns to: a call between two instructions that do
-//                  nothing, and no return (runtime.goexit). Nobody called it.
+//   entry          the first code of a program, which has no caller
+//   thread starts  threads, fibers and goroutines have none either (thread_starts.h)
 //   bare call      a function of nothing but a call and a return. Go's threads begin with one. It
 //                  keeps no frame pointer: what the register has is that of the thread's parent.
 //   signal return  libcs do not always describe where a signal handler returns to (musl never does)
@@ -31,6 +29,7 @@
 #include "unwind_table/frame_rules.h"
 #include "unwind_table/frame_states.h"
 #include "unwind_table/plt_code.h"
+#include "unwind_table/thread_starts.h"
 #include "unwind_table/x86_frames.h"
 #include "unwind_table/x86_instruction.h"
 
@@ -54,27 +53,11 @@ constexpr std::uint64_t kMostPadding = 64;
 // musl's have 40 bytes.
 constexpr std::uint64_t kEntryBytes = 64;
 
-// Recognizes nop; call runtime.goexit1; nop; padding.
-bool is_x86_goroutine_end(std::string_view code) {
-  return code.starts_with("\x90\xe8"sv) && code.substr(6, 2) == "\x90\xcc"sv;
-}
-// Recognizes mov x0, x0; bl runtime.goexit1; padding.
-bool is_arm_goroutine_end(std::string_view code) {
-  return code.starts_with("\xe0\x03\0\xaa"sv) && (code[7] & '\xfc') == '\x94' &&
-         code.substr(8) == "\0\0\0\0"sv;
-}
-constexpr std::size_t kGoroutineEnd = 12;
-
 struct Signs {
   std::vector<std::string_view> prologues;
   std::string_view signal_return;
-  std::vector<std::string_view> thread_entries;
   std::size_t plt_align;
   bool has_bare_calls;
-  struct {
-    std::size_t align;
-    bool (*is_here)(std::string_view code);
-  } goroutine_end;
 };
 
 const Signs& signs_of(Machine machine) {
@@ -83,26 +66,14 @@ const Signs& signs_of(Machine machine) {
   static const Signs x86{{"\x55\x48\x89\xe5"sv, "\x55\x48\x8b\xec"sv, "\x48\x8d\x6c\x24"sv},
                          // This is mov $15, %rax; syscall.
                          "\x48\xc7\xc0\x0f\0\0\0\x0f\x05"sv,
-                         // This is __clone of musl: xor %ebp, %ebp; pop %rdi; call *%r9.
-                         {"\x31\xed\x5f\x41\xff\xd1"sv,
-                          // This is runtime.clone of Go: call *%r12; mov $111, %edi.
-                          "\x41\xff\xd4\xbf\x6f\0\0\0"sv},
                          8,
-    // The description of what a signal handler returns to begins one byte before it (glibc).
-    if (size == code.size() + 1) return true;
-                         true,
-                         {32, is_x86_goroutine_end}};
+                         true};
   // These are mov x29, sp, and for Go: sub x29, sp, #8.
   static const Signs arm{{"\xfd\x03\x00\x91"sv, "\xfd\x23\x00\xd1"sv},
                          // This is mov x8, #139; svc #0.
                          "\x68\x11\x80\xd2\x01\0\0\xd4"sv,
-                         // This is __clone of musl: ldp x1, x0, [sp], #16; blr x1.
-                         {"\xe1\x03\xc1\xa8\x20\x00\x3f\xd6"sv,
-                          // This is runtime.clone of Go: blr x0; mov w0, #111.
-                          "\0\0\x3f\xd6\xe0\x0d\x80\x52"sv},
                          4,
-                         false,
-                         {16, is_arm_goroutine_end}};
+                         false};
   return machine == Machine::kX86_64 ? x86 : arm;
 }
 
@@ -117,6 +88,8 @@ bool is_padding(std::string_view code, Machine machine) {
   }
   while (!code.empty()) {
     const std::size_t size = x86::padding(code);
+    // The description of what a signal handler returns to begins one byte before it (glibc).
+    if (size == code.size() + 1) return true;
     if (size == 0 || size > code.size()) return false;
     code.remove_prefix(size);
   }
@@ -147,7 +120,7 @@ class Gap {
   Gap(Machine machine, std::uint64_t start, std::uint64_t end)
       : machine_(machine), signs_(signs_of(machine)), start_(start), end_(end) {}
 
-  void look(std::string_view code, std::uint64_t address) {
+  void look(const LoadedFile& file, std::string_view code, std::uint64_t address) {
     for (std::string_view prologue : signs_.prologues) {
       frame_pointers_ = frame_pointers_ || code.find(prologue) != std::string_view::npos;
     }
@@ -156,23 +129,15 @@ class Gap {
       // pc while the kernel is in that system call.
       mark(address + at - 1, address + at + signs_.signal_return.size() + 1, LS_CFA_SIGNAL);
     });
-    for (std::string_view entry : signs_.thread_entries) {
-      for_each(code, entry, [&](std::size_t at) {
-        // The mark includes what the thread does when its function has returned.
-        mark(address + at, address + at + entry.size() + 8, LS_CFA_ENTRY);
-      });
-    }
+    find_thread_starts(file, machine_, code, address,
+                       [&](auto start, auto end, const auto& rule) { mark(start, end, rule); });
     look_for_plt(code, address);
     if (signs_.has_bare_calls) look_for_bare_calls(code, address);
-    look_for_goroutine_ends(code, address);
   }
 
   // Of x86-64: a piece, those before it first.
   void follow_x86(std::string_view code, std::uint64_t address, const KnownFunctions& functions) {
-    std::vector<CodeRange> others;
-    for (const Mark& mark : marks_) others.push_back({mark.start, mark.end});
-    std::sort(others.begin(), others.end(),
-              [](const CodeRange& left, const CodeRange& right) { return left.end < right.end; });
+    const std::vector<CodeRange> others = marked();
     const X86Code piece{code, address, functions.starts, functions.all, others, address != start_};
     for (const CodePart& part : x86_frames(piece)) {
       const bool same = !unmarked_.empty() && same_rule(unmarked_.back().rule, part.rule);
@@ -208,6 +173,9 @@ class Gap {
     mark(start, end, rule_of_kind(kind));
   }
 
+  // Returns what holds where nothing else is known.
+  ls_unwind_rule rest() const { return rule_of_kind(frame_pointers_ ? LS_CFA_GAP_FP : LS_CFA_GAP); }
+
   std::vector<CodePart> parts() {
     std::sort(marks_.begin(), marks_.end(),
               [](const Mark& left, const Mark& right) { return left.start < right.start; });
@@ -234,8 +202,6 @@ class Gap {
   };
   // This bounds a hostile file that is nothing but returns from signal handlers.
   static constexpr std::size_t kMostMarks = 1024;
-
-  ls_unwind_rule rest() const { return rule_of_kind(frame_pointers_ ? LS_CFA_GAP_FP : LS_CFA_GAP); }
 
   void add_unmarked(std::vector<CodePart>& parts, std::uint64_t start, std::uint64_t end) const {
     if (start >= end) return;
@@ -275,13 +241,20 @@ class Gap {
     }
   }
 
-  // The place is aligned as Go aligns functions.
-  void look_for_goroutine_ends(std::string_view code, std::uint64_t address) {
-    const std::size_t align = signs_.goroutine_end.align;
-    for (std::size_t at = (0 - address) % align; at + kGoroutineEnd <= code.size(); at += align) {
-      const std::string_view here = code.substr(at, kGoroutineEnd);
-      if (signs_.goroutine_end.is_here(here)) mark(address + at, address + at + 8, LS_CFA_ENTRY);
+  // Returns what is marked, in order, as ranges that do not overlap.
+  std::vector<CodeRange> marked() const {
+    std::vector<CodeRange> all;
+    for (const Mark& mark : marks_) all.push_back({mark.start, mark.end});
+    std::ranges::sort(all, {}, &CodeRange::start);
+    std::vector<CodeRange> merged;
+    for (const CodeRange& each : all) {
+      if (!merged.empty() && each.start <= merged.back().end) {
+        merged.back().end = std::max(merged.back().end, each.end);
+      } else {
+        merged.push_back(each);
+      }
     }
+    return merged;
   }
 
   void mark(std::uint64_t start, std::uint64_t end, const ls_unwind_rule& rule) {
@@ -297,8 +270,6 @@ class Gap {
   const Signs& signs_;
   std::uint64_t start_;
   std::uint64_t end_;
-  const auto called = file.loader_functions();
-  known.starts.insert(known.starts.end(), called.begin(), called.end());
   bool frame_pointers_ = false;
   std::vector<Mark> marks_;
   std::vector<CodePart> unmarked_;  // the rules where nothing is marked, from start_ on
@@ -326,6 +297,8 @@ KnownFunctions known_functions(const ElfImage& file) {
   known.all = !known.starts.empty();
   const auto exported = file.exported_functions();
   known.starts.insert(known.starts.end(), exported.begin(), exported.end());
+  const auto called = file.loader_functions();
+  known.starts.insert(known.starts.end(), called.begin(), called.end());
   std::sort(known.starts.begin(), known.starts.end());
   return known;
 }
@@ -351,7 +324,7 @@ std::vector<CodePart> look_at_undescribed_code(const LoadedFile& file, Machine m
     // Memory behind the file's end has no code.
     if (!file.read(at, std::as_writable_bytes(piece))) break;
     const std::string_view code(piece.data(), piece.size());
-    gap.look(code, at);
+    gap.look(file, code, at);
     const std::uint64_t next = size == kPiece && at + size < end ? size - kOverlap : size;
     if (functions != nullptr && is_x86 && end - start <= kMostFollowed) {
       gap.follow_x86(code.substr(0, next), at, *functions);
@@ -362,7 +335,9 @@ std::vector<CodePart> look_at_undescribed_code(const LoadedFile& file, Machine m
   }
   gap.limit_followed(limits);
   if (entry >= start && entry < end) gap.mark(entry, entry + kEntryBytes, LS_CFA_ENTRY);
-  return gap.parts();
+  auto parts = gap.parts();
+  if (functions != nullptr && !fits(parts, limits)) return {{start, gap.rest()}};
+  return parts;
 }
 
 }  // namespace labelscope

@@ -34,18 +34,21 @@
 #define LS_UNWIND_MAX_RULES 65535
 
 /* Where the CFA is, or why there is none. The names are for people who look at tables. */
-#define LS_CFA_KINDS(X)                                                                           \
-  X(LS_CFA_GAP, "gap")                 /* nothing describes this code */                          \
-  X(LS_CFA_GAP_FP, "frame-pointer")    /* nothing does, but it keeps frame pointers */            \
-  X(LS_CFA_ENTRY, "entry")             /* first code of a program or thread, without a caller */  \
-  X(LS_CFA_UNSUPPORTED, "unsupported") /* described as nothing below can say */                   \
-  X(LS_CFA_SP, "sp")                   /* stack pointer + cfa_offset */                           \
-  X(LS_CFA_FP, "fp")                   /* frame pointer + cfa_offset */                           \
-  X(LS_CFA_REGISTER, "register")       /* register `operand` + cfa_offset */                      \
-  X(LS_CFA_PLT, "plt")       /* sp + cfa_offset, + 8 from the byte `operand` of a PLT entry on */ \
-  X(LS_CFA_AT_SP, "at-sp")   /* *(sp + cfa_offset) + 8 * operand */                               \
-  X(LS_CFA_AT_FP, "at-fp")   /* *(fp + cfa_offset) + 8 * operand */                               \
-  X(LS_CFA_SIGNAL, "signal") /* the kernel's signal frame: all registers lie on the stack */
+#define LS_CFA_KINDS(X)                                                                            \
+  X(LS_CFA_GAP, "gap")                 /* nothing describes this code */                           \
+  X(LS_CFA_GAP_FP, "frame-pointer")    /* nothing does, but it keeps frame pointers */             \
+  X(LS_CFA_ENTRY, "entry")             /* first code of a program or thread, without a caller */   \
+  X(LS_CFA_UNSUPPORTED, "unsupported") /* described as nothing below can say */                    \
+  X(LS_CFA_SP, "sp")                   /* stack pointer + cfa_offset */                            \
+  X(LS_CFA_FP, "fp")                   /* frame pointer + cfa_offset */                            \
+  X(LS_CFA_REGISTER, "register")       /* register of `operand` + cfa_offset */                    \
+  X(LS_CFA_PLT, "plt")       /* sp + cfa_offset, + 8 from the byte `operand` of a PLT entry on */  \
+  X(LS_CFA_AT_SP, "at-sp")   /* *(sp + cfa_offset) + 8 * operand */                                \
+  X(LS_CFA_AT_FP, "at-fp")   /* *(fp + cfa_offset) + 8 * operand */                                \
+  X(LS_CFA_SIGNAL, "signal") /* the kernel's signal frame: all registers lie on the stack */       \
+  /* As LS_CFA_SP, but behind a system call out of which two threads come. The new one has 0 as */ \
+  /* its result, and no caller. */                                                                 \
+  X(LS_CFA_NEW_THREAD, "new-thread")
 
 #define LS_CFA_ENUMERATOR(name, text) name,
 enum ls_cfa_kind { LS_CFA_KINDS(LS_CFA_ENUMERATOR) LS_CFA_KIND_COUNT };
@@ -54,15 +57,32 @@ enum ls_cfa_kind { LS_CFA_KINDS(LS_CFA_ENUMERATOR) LS_CFA_KIND_COUNT };
  * stack, so that the frame pointer is its caller's, and leaves that caller out. */
 #define LS_FP_LEAVES_OUT 1
 
-/* `operand` of LS_CFA_SP and LS_CFA_FP, bits: no call frame information says so, but the
- * instructions of the code do; and where they start, in a stripped file, is only likely. */
-#define LS_BY_CODE 1
-#define LS_ONLY_LIKELY 2
+/* This is the `operand` of LS_CFA_ENTRY for the byte in front of a function that nobody calls, but
+ * to whose first byte a return address was made, as makecontext() does. The frame is then at that
+ * first byte, not in front of it. */
+#define LS_MADE_RETURN 1
+
+/* The `operand` of LS_CFA_SP, LS_CFA_FP and LS_CFA_REGISTER has a number and two flags. The flags
+ * mean: no call frame information says so, but the instructions of the code do; and where they
+ * start, in a stripped file, is only likely. */
+#define LS_OPERAND_NUMBER(operand) ((operand)&31)
+#define LS_BY_CODE 32
+#define LS_ONLY_LIKELY 64
+
+/* For LS_CFA_REGISTER the number is that of the register. For LS_CFA_SP and LS_CFA_FP it is the
+ * place of the caller's rbx (x86-64), in words below the CFA, plus LS_RBX_SAME. It is known only in
+ * a file that finds a CFA by rbx: the dynamic linker does so while it binds a name. */
+#define LS_RBX_NOT_KNOWN 0
+#define LS_RBX_SAME 1 /* rbx still has it */
+#define LS_RBX_MOST_WORDS (31 - LS_RBX_SAME)
 
 enum ls_ra_kind {
-  LS_RA_NONE = 0,    /* undefined: the root of the thread */
-  LS_RA_AT_CFA = 1,  /* at CFA + ra_offset */
-  LS_RA_REGISTER = 2 /* in register ra_offset, whose value is known only for interrupted code */
+  LS_RA_NONE = 0,     /* undefined: the root of the thread */
+  LS_RA_AT_CFA = 1,   /* at CFA + ra_offset */
+  LS_RA_REGISTER = 2, /* in register ra_offset, whose value is known only for interrupted code */
+  /* At CFA + ra_offset, where the CFA may be on any stack. Like interrupted code, the caller goes
+   * on at that very address: augmentation "S", for what is no signal frame of the kernel. */
+  LS_RA_OTHER_STACK = 3
 };
 
 /* Where the caller's frame pointer is. */

@@ -198,7 +198,8 @@ Frame behind(const Instruction& done, Frame frame) {
 ls_unwind_rule rule_of(const Frame& frame) {
   ls_unwind_rule rule{};
   if (frame.frame == 2 * kWord && frame.saved == 2 * kWord) return rule_of_kind(LS_CFA_GAP_FP);
-  rule.operand = frame.likely ? LS_BY_CODE | LS_ONLY_LIKELY : LS_BY_CODE;
+  const int flags = frame.likely ? LS_BY_CODE | LS_ONLY_LIKELY : LS_BY_CODE;
+  rule.operand = static_cast<std::int8_t>(flags);
   if (frame.depth >= kWord) {  // kUnknown is less
     rule.cfa = LS_CFA_SP;
     rule.cfa_offset = frame.depth;
@@ -209,7 +210,8 @@ ls_unwind_rule rule_of(const Frame& frame) {
     // DWARF has another order of rax to rdi.
     constexpr std::uint8_t kNumbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
     rule.cfa = LS_CFA_REGISTER;
-    rule.operand = static_cast<std::int8_t>(frame.copy < 8 ? kNumbers[frame.copy] : frame.copy);
+    const int number = frame.copy < 8 ? kNumbers[frame.copy] : frame.copy;
+    rule.operand = static_cast<std::int8_t>(number | flags);
     rule.cfa_offset = frame.copied;
   } else {
     return rule_of_kind(LS_CFA_GAP);

@@ -23,7 +23,8 @@ struct X86Code {
   std::span<const std::uint64_t> functions;
   // True if those are all functions, because the file has not been stripped.
   bool all_known = false;
-  // Code that is known without following it, in order: no function begins, goes on or ends there.
+  // Code that is known without following it, in order and without overlaps: no function begins,
+  // goes on or ends there.
   std::span<const CodeRange> others{};
   // True if the first byte may be in the middle of a function.
   bool is_cut = false;

@@ -187,6 +187,8 @@ TEST_CASE("unwind table: code that nothing describes is a gap, and says what its
   CHECK(odd.at("go_first", 5) == only_return);
   CHECK(odd.at("go_exit").cfa == LS_CFA_ENTRY);  // what a goroutine returns to is one byte behind
   CHECK(odd.at("go_exit", 8).cfa == LS_CFA_SP);
+  CHECK(odd.at("fiber_end", -1).cfa == LS_CFA_ENTRY);
+  CHECK(odd.at("fiber_end").cfa == LS_CFA_ENTRY);
   CHECK(odd.at("after_empty").cfa_offset == 8);
   // Padding is never executed, so it needs no rows of its own.
   CHECK(odd.at("padding", 8).cfa == LS_CFA_SP);
@@ -199,6 +201,81 @@ TEST_CASE(
   const OddFrames odd;
   CHECK(odd.at("signal_frame").cfa == LS_CFA_SIGNAL);
   CHECK(odd.at("signal_frame", -1).cfa == LS_CFA_SIGNAL);
+}
+
+TEST_CASE("unwind table: a frame of augmentation S that the kernel has not made leads elsewhere") {
+  const OddFrames odd;
+  const ls_unwind_rule elsewhere{LS_CFA_AT_SP, LS_RA_OTHER_STACK, LS_FP_SAME, 2, 8, 0, -8};
+  CHECK(odd.at("other_stack") == elsewhere);
+  CHECK_FALSE(odd.at("other_stack", -1) == elsewhere);  // it is called as any other
+}
+
+TEST_CASE("unwind table: a return address may be made for a function that nobody calls") {
+  const OddFrames odd;
+  const auto is_made = [](const ls_unwind_rule& rule) {
+    return rule.cfa == LS_CFA_ENTRY && rule.operand == LS_MADE_RETURN;
+  };
+  CHECK(odd.at("made_root").ra == LS_RA_NONE);
+  CHECK(is_made(odd.at("made_root", -1)));
+  CHECK(odd.at("made_root", -2).cfa != LS_CFA_ENTRY);
+  CHECK(odd.at("made_context").cfa == LS_CFA_ENTRY);
+  CHECK(odd.at("made_context", 3).cfa == LS_CFA_ENTRY);
+  CHECK(is_made(odd.at("made_context", -1)));
+  CHECK_FALSE(is_made(odd.at("made_context")));
+  CHECK(odd.at("root_behind_call").ra == LS_RA_NONE);
+  CHECK_FALSE(is_made(odd.at("root_behind_call", -1)));
+}
+
+namespace {
+
+// Returns the table of a system library, and the address of one of its functions.
+std::pair<UnwindTable, std::uint64_t> library_table(const std::string& path, const char* function) {
+  if (::access(path.c_str(), R_OK) != 0) skip_test(path + " is not on this machine");
+  auto image = ElfImage::open(open_file(path));
+  REQUIRE(image);
+  auto symbol = image->find_dynamic_symbol(function);
+  REQUIRE(symbol);
+  auto table = build_unwind_table(open_file(path));
+  REQUIRE(table);
+  return {*std::move(table), *symbol ? (*symbol)->value : 0};
+}
+
+}  // namespace
+
+TEST_CASE("unwind table: behind the system call that makes a thread, two threads are told apart") {
+  const std::string path = "/lib/x86_64-linux-gnu/libc.so.6";
+  const auto [table, clone] = library_table(path, "clone");
+  if (clone == 0) skip_test("libc does not export clone()");
+  auto image = ElfImage::open(open_file(path));
+  REQUIRE(image);
+  std::string code(96, '\0');
+  REQUIRE(image->read(clone, std::as_writable_bytes(std::span(code))));
+  const std::size_t call = code.find("\x0f\x05");
+  const std::size_t child = code.find("\x31\xed", call);  // xor %ebp, %ebp
+  REQUIRE(call != std::string::npos);
+  REQUIRE(child != std::string::npos);
+  for (std::size_t at = call; at < child; ++at) {
+    CAPTURE(at);
+    const ls_unwind_rule* rule = table.rule_at(clone + at);
+    REQUIRE(rule != nullptr);
+    CHECK(rule->cfa == LS_CFA_NEW_THREAD);
+    CHECK(rule->cfa_offset == 8);
+    CHECK(rule->ra == LS_RA_AT_CFA);
+  }
+  CHECK(table.rule_at(clone + child)->ra == LS_RA_NONE);
+}
+
+TEST_CASE("unwind table: only a file that finds a CFA by rbx says where rbx is") {
+  const auto with_rbx = [](const UnwindTable& table) {
+    return std::ranges::count_if(table.rules, [](const ls_unwind_rule& rule) {
+      const bool may_have = rule.cfa == LS_CFA_SP || rule.cfa == LS_CFA_FP;
+      return may_have && LS_OPERAND_NUMBER(rule.operand) > LS_RBX_SAME;
+    });
+  };
+  const OddFrames odd;
+  CHECK(with_rbx(odd.table()) == 0);
+  const auto [loader, unused] = library_table("/lib64/ld-linux-x86-64.so.2", "__tls_get_addr");
+  CHECK(with_rbx(loader) > 10);
 }
 
 TEST_CASE("unwind table: every page begins with the rule in force") {
@@ -216,6 +293,26 @@ TEST_CASE("unwind table: every page begins with the rule in force") {
   CHECK(table.rule_at(odd.address("far_away") - (1 << 16))->cfa == LS_CFA_GAP);
   CHECK(table.rule_at(table.text - 1) == nullptr);
   CHECK(table.rule_at(~0ULL) == nullptr);
+}
+
+TEST_CASE("unwind table: code that is followed takes no room from the rest of its page") {
+  const std::string path = fixture_path("libcrowded_frames.so");
+  auto image = ElfImage::open(open_file(path));
+  REQUIRE(image);
+  auto table = build_unwind_table(open_file(path));
+  INFO((table ? "" : table.error().context));
+  REQUIRE(table);
+  const auto rule_of = [&](const char* name) {
+    auto symbol = image->find_dynamic_symbol(name);
+    REQUIRE(symbol);
+    REQUIRE(*symbol);
+    const ls_unwind_rule* rule = table->rule_at((*symbol)->value + 1);
+    REQUIRE(rule != nullptr);
+    return *rule;
+  };
+  CHECK(rule_of("crowded_first").cfa_offset == 16);
+  CHECK(rule_of("crowded_second").cfa == LS_CFA_GAP);
+  CHECK(rule_of("crowded_third").cfa == LS_CFA_GAP);
 }
 
 TEST_CASE("unwind table: a limit that is reached has its name in the error") {

@@ -174,12 +174,56 @@ padding:
         ret
         .cfi_endproc
 
+/* The kernel's frame has the return address and all registers at sp + something, as glibc says. */
         .cfi_startproc
         .cfi_signal_frame
+        .cfi_escape 0x0f, 4, 0x77, 0xa0, 1, 0x06
+        .cfi_escape 0x10, 16, 3, 0x77, 0xa8, 1
         .globl signal_frame
 signal_frame:
         nop
         nop
+        .cfi_endproc
+
+/* Its caller is on another stack: CFA = *(sp + 8) + 16. Debuggers let only frames with this
+ * augmentation lead downwards. */
+        .cfi_startproc
+        .cfi_signal_frame
+        .cfi_escape 0x0f, 5, 0x77, 8, 0x06, 0x23, 16
+        .globl other_stack
+        .type other_stack, @function
+other_stack:
+        nop
+        ret
+        .cfi_endproc
+
+/* Nobody calls these two, but return addresses may be made that lead here. The first says that it
+ * has no caller, and the second, as glibc's __start_context, does not. */
+        nop
+        .balign 16, 0x90
+        .globl made_root
+        .type made_root, @function
+made_root:
+        .cfi_startproc
+        .cfi_undefined %rip
+        nop
+        ret
+        .cfi_endproc
+        .balign 16, 0x90
+        .globl made_context
+        .type made_context, @function
+made_context:
+        .cfi_startproc
+        mov %rbx, %rsp
+        hlt
+        .cfi_endproc
+/* A call may end here, so nothing is known of the byte before this function. */
+        .globl root_behind_call
+        .type root_behind_call, @function
+root_behind_call:
+        .cfi_startproc
+        .cfi_undefined %rip
+        hlt
         .cfi_endproc
 
 /* Go starts a thread like this: a caller of its first function, and that function. */
@@ -213,6 +257,19 @@ go_exit:
         inc %eax
         .endr
         ret
+
+/* Boost starts a fiber like this, and puts the address behind the jump on its stack. */
+        .balign 32, 0xcc
+        .globl fiber_start
+        .type fiber_start, @function
+fiber_start:
+        push %rbp
+        jmp *%rbx
+        .globl fiber_end
+fiber_end:
+        xor %rdi, %rdi
+        call gap@PLT
+        hlt
 
 /* This section is far away, and pages between have no code. */
         .section .far, "ax", @progbits

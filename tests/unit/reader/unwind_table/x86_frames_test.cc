@@ -171,7 +171,7 @@ std::vector<std::string> follow(std::string_view bytes, std::vector<std::uint64_
       text += kind_of(rule) + "+"s + std::to_string(rule.cfa_offset);
       if (rule.fp == LS_FP_AT_CFA) text += ", rbp at CFA" + std::to_string(rule.fp_offset);
       if (rule.fp == LS_FP_LOST) text += ", rbp lost";
-      const bool likely = rule.cfa != LS_CFA_REGISTER && (rule.operand & LS_ONLY_LIKELY) != 0;
+      const bool likely = (rule.operand & LS_ONLY_LIKELY) != 0;
       if (likely) text += ", likely";
     }
     told.push_back(text);
