@@ -78,6 +78,8 @@ std::size_t Recorder::add_children(Pid parent) {
 }
 
 Status Recorder::start() {
+  table_times_.start(static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()));
   Status status = sampler_->start();
   for (const auto& [pid, process] : processes_) time_before_[pid] = process_time(pid).value_or(0);
   return status;
@@ -227,6 +229,7 @@ void Recorder::on_sample(const Sample& sample) {
     ++counters_[Counter::kSamplesWithFpFrames];
     counters_[Counter::kFpFrames] += static_cast<std::uint64_t>(marked);
   }
+  table_times_.note(sample.time_ns, sample.stack.end);
   builder_.add(sample, *process);
 }
 

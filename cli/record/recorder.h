@@ -21,6 +21,7 @@
 
 #include "cli/process/process_labels.h"
 #include "cli/profile/profile_builder.h"
+#include "cli/record/stack_ends.h"
 #include "cli/record/tracked_process.h"
 #include "sampling/sampler.h"
 
@@ -83,6 +84,7 @@ class Recorder final : private EventHandler {
   const Sampler& sampler() const { return *sampler_; }
   const MetKeys& met_keys() const { return builder_.met_keys(); }
   const ProcessLabelReader& process_labels() const { return process_labels_; }
+  const TableTimes& table_times() const { return table_times_; }
 
   // Call it after stop(). Returns rows, stacks, modules, processes and the ledger. `files` is
   // parallel to the modules. `time_ns` is the CPU time of all targets if the caller knows it better
@@ -131,6 +133,7 @@ class Recorder final : private EventHandler {
   // indexed by whether they publish and whether something was refused
   std::array<Pid, 4> examples_{};
   std::vector<VariableSeen> variables_seen_;
+  TableTimes table_times_;
   Counts counters_;  // events that only the recorder sees
   std::uint64_t plans_ = 0;
   bool in_kernel_ = false;

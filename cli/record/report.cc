@@ -61,6 +61,7 @@ void RecordReport::say_problems() const {
     log::verbose("  counted: " + with_thousands(count) + " " + name);
   }
   if (const std::string text = stack_ends_text(profile()); !text.empty()) log::info(text);
+  if (const std::string text = recorder_.table_times().text(); !text.empty()) log::info(text);
   for (const std::string& line : missing_names(profile())) log::info(line);
 }
 

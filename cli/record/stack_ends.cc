@@ -103,4 +103,30 @@ std::string stack_ends_text(const Profile& profile) {
   return dwarf_helps ? text + " (--call-graph dwarf needs none)" : text;
 }
 
+void TableTimes::note(std::uint64_t time_ns, ls_stack_end end) {
+  if (end == LS_STACK_NO_TABLE) {
+    ++without_;
+    // Samples may come out of order.
+    if (time_ns <= last_without_ns_) return;
+    last_without_ns_ = time_ns;
+    since_ = whole_since_ = 0;
+  } else if (time_ns > last_without_ns_) {
+    ++since_;
+    whole_since_ += end == LS_STACK_ROOT || end == LS_STACK_ENTRY;
+  }
+}
+
+std::string TableTimes::text() const {
+  constexpr std::uint64_t kTenth = 100'000'000;
+  // It is over only if a tenth of all samples, at least, have come without it.
+  if (without_ == 0 || since_ * 9 < without_) return {};
+  const std::uint64_t tenths = (last_without_ns_ - std::min(start_ns_, last_without_ns_)) / kTenth;
+  if (tenths < 10) return {};
+  const std::string when =
+      " from second " + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " on: ";
+  return (whole_since_ * 10 >= since_ * 9 ? "stacks are whole" : "no stack lacks a table") + when +
+         "before, " + counted(without_, "sample", "samples") +
+         " came while the unwind tables of files were still being made";
+}
+
 }  // namespace labelscope::cli

@@ -117,3 +117,34 @@ TEST_CASE("stack_ends: where stacks end in what Java has made, its option is nam
   stacks.profile.modules[0].kind = ProfileModule::Kind::kFile;
   CHECK(stack_ends_text(stacks.profile) == other);
 }
+
+TEST_CASE("stack_ends: it is said from which second on stacks are whole, if that took long") {
+  constexpr std::uint64_t kStart = 5'000'000'000;
+  constexpr std::uint64_t kTenth = 100'000'000;
+  const auto text_of = [](std::uint64_t last_without, std::uint64_t end, ls_stack_end later) {
+    TableTimes times;
+    times.start(kStart);
+    for (std::uint64_t at = 0; at < end; ++at) {
+      const bool without = at <= last_without && at % 2 == 0;
+      times.note(kStart + at * kTenth, without ? LS_STACK_NO_TABLE : later);
+    }
+    return times.text();
+  };
+  CHECK(text_of(126, 200, LS_STACK_ROOT) ==
+        "stacks are whole from second 12.6 on: before, 64 samples came while the unwind tables of "
+        "files were still being made");
+  CHECK(
+      text_of(126, 200, LS_STACK_NO_WAY_ON).starts_with("no stack lacks a table from second 12.6"));
+  CHECK(text_of(8, 200, LS_STACK_ROOT).empty());    // it was quick
+  CHECK(text_of(198, 200, LS_STACK_ROOT).empty());  // some file never gets its table
+  CHECK(TableTimes().text().empty());
+}
+
+TEST_CASE("stack_ends: samples that come late do not put off the second") {
+  TableTimes times;
+  times.start(0);
+  times.note(2'000'000'000, LS_STACK_NO_TABLE);
+  for (std::uint64_t at = 0; at < 9; ++at) times.note(2'100'000'000 + at, LS_STACK_ROOT);
+  times.note(1'500'000'000, LS_STACK_NO_TABLE);
+  CHECK(times.text().starts_with("stacks are whole from second 2.0 on: before, 2 samples"));
+}
