@@ -191,7 +191,7 @@ TEST_CASE("symbolizer: cancelling leaves the rest without names and says so") {
   Profile profile = symbolize_addresses(module_at(address), addresses, options);
   CHECK_FALSE(profile.locations.front().lines.empty());
   CHECK(profile.locations.back().lines.empty());
-  CHECK(profile.modules[0].symbol_problem.find("told to stop") != std::string::npos);
+  CHECK(profile.modules[0].symbol_problem.find("asked to stop") != std::string::npos);
 }
 
 TEST_CASE("symbolizer: progress grows and ends with all locations") {
