@@ -1,6 +1,7 @@
 // Reads two recordings, compares them, renders the differences.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <iostream>
 #include <set>

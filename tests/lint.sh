@@ -157,6 +157,40 @@ forbid_comments "comments have at most 100 columns" "^(?=.{101}).*?$comment" \
   bpf cli reader tests writer-lib
 forbid_comments "programs do not tell: they say, know, show, report, detect (CONTRIBUTING.md, Style)" \
   "$comment.*\b(told|tells)\b" bpf cli reader writer-lib
+# clang-format joins the lines of a comment, also the licence with what follows it.
+licence='SPDX-License-Identifier: *[A-Za-z0-9.-]+( +(OR|AND) +[A-Za-z0-9.-]+)*( \*/)?$'
+found=$(grep -rnI --exclude-dir={build,.git} --exclude=lint.sh 'SPDX-License-Identifier:' . |
+  grep -Ev "$licence")
+if [[ -n $found ]]; then
+  printf 'FAILED: a line with a licence has nothing else in it\n%s\n' "$found"
+  failed=1
+fi
+# A header includes the standard headers of what it names. Otherwise it compiles only behind others.
+missing=$(find bpf cli reader tests writer-lib -name '*.h' -print | sort | xargs awk -v names='
+    array:array atomic:atomic byte:cstddef chrono:chrono deque:deque filesystem:filesystem
+    forward:utility function:functional lock_guard:mutex make_unique:memory map:map move:utility
+    mutex:mutex nullopt:optional optional:optional pair:utility set:set shared_ptr:memory
+    size_t:cstddef span:span string:string thread:thread tuple:tuple unique_ptr:memory
+    unordered_map:unordered_map unordered_set:unordered_set variant:variant vector:vector
+    int8_t:cstdint int16_t:cstdint int32_t:cstdint int64_t:cstdint
+    uint8_t:cstdint uint16_t:cstdint uint32_t:cstdint uint64_t:cstdint' '
+  BEGIN { for (n = split(names, rows); n > 0; n--) { split(rows[n], row, ":"); header[row[1]] = row[2] } }
+  FNR == 1 { delete has }
+  match($0, /^#include <[a-z_]+>/) { has[substr($0, 11, RLENGTH - 11)] }
+  { sub(/\/\/.*/, ""); gsub(/"[^"]*"/, "") }
+  /^#/ { next }
+  { while (match($0, /std::[a-z_0-9]+/)) {
+      name = substr($0, RSTART + 5, RLENGTH - 5)
+      $0 = substr($0, RSTART + RLENGTH)
+      if (name in header && !(header[name] in has)) {
+        print FILENAME ":" FNR ": std::" name " without <" header[name] ">"
+        has[header[name]]
+      }
+    } }')
+if [[ -n $missing ]]; then
+  printf 'FAILED: headers include what they use (CONTRIBUTING.md, Style)\n%s\n' "$missing"
+  failed=1
+fi
 # CMake splits the name at a semicolon. Both halves match nothing, and ctest calls that a success.
 forbid "no semicolon in the name of a test" 'TEST_CASE\([^)]*;' tests
 # A header that is forgotten breaks only programs that use the installation.

@@ -1,10 +1,17 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause This object has the sampler's programs,
-// which take samples. Each has a slot (wire.h), a kind of samples (sample_kind.h), and calls
-// ls_take_sample(). Every early return has a counter.
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// This object has the sampler's programs, which take samples. Each has a slot (wire.h), a kind of
+// samples (sample_kind.h), and calls ls_take_sample(). Every early return has a counter.
 //
-// The object is compiled twice: for every kernel from 5.10 on, and with LS_WITH_RETRY for kernels
-// that can repeat a read; and each of them again with LS_WITH_UNWIND, which takes stacks by call
-// frame information (unwind.bpf.h).
+// bpf/CMakeLists.txt compiles this file into six objects, and load/kernel.h chooses one of them,
+// because libbpf refuses an object if the kernel lacks a function that the object names:
+//
+//   from Linux   defined
+//   5.10         nothing
+//   6.18         LS_WITH_RETRY and LS_BPF_LOOP: the kernel can repeat a read
+//   7.0          LS_RETRY_IMPLICIT_ARGUMENT, too: the function for that has other arguments
+//
+// Each of these three also exists with LS_WITH_UNWIND, which takes stacks by call frame information
+// (unwind.bpf.h).
 //
 // The order of the includes matters: types, then helpers, then what uses both.
 // clang-format off

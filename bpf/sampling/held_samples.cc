@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <utility>
+#include <variant>
 
 namespace labelscope {
 namespace {

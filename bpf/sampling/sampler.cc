@@ -11,9 +11,12 @@
 #include <bpf/libbpf.h>
 #include <sys/epoll.h>
 
+#include <array>
 #include <cerrno>
 #include <optional>
+#include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bpf/load/bpf_object.h"

@@ -10,6 +10,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "labelscope/ids.h"
 #include "labelscope/result.h"

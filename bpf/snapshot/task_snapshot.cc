@@ -1,6 +1,7 @@
 #include "bpf/snapshot/task_snapshot.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 

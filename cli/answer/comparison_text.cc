@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <ostream>
+#include <tuple>
 
 #include "cli/answer/comparison.h"
 #include "cli/format/common/json_values.h"

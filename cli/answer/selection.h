@@ -4,6 +4,7 @@
 #include <regex.h>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <set>

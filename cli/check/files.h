@@ -2,6 +2,7 @@
 // those that checked processes have loaded.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>

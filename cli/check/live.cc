@@ -2,6 +2,7 @@
 // starts, with all its child processes (check_command). Samples and files are reported at its end.
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>

@@ -2,6 +2,7 @@
 // from the target are raw bytes.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>

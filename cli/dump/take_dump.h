@@ -1,6 +1,9 @@
 // Makes a ProcessDump of a process or a core file: plans, reads every thread once, explains, names.
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include "cli/dump/process_dump.h"
 #include "cli/options/dump_options.h"
 #include "cli/symbol/symbolizer.h"

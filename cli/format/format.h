@@ -4,6 +4,7 @@
 // has a row in kFormats.
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <optional>
 #include <string>

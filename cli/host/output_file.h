@@ -3,6 +3,7 @@
 // under that name.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <string>

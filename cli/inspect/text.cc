@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <span>
 
 #include "cli/inspect/file_report.h"
 #include "cli/text/escape.h"

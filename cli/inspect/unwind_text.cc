@@ -1,6 +1,7 @@
 // Everything that comes from files is escaped here.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "cli/format/common/json_values.h"
 #include "cli/inspect/unwind_report.h"

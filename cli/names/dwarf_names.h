@@ -5,6 +5,7 @@
 
 #include <elfutils/libdw.h>
 
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <unordered_map>

@@ -1,6 +1,7 @@
 // The functions in an ELF file's own symbol tables, with their start addresses (for breakpoints).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -15,6 +15,7 @@
 // Anybody may have written anything there, so this runs in the worker, within limits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>

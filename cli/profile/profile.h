@@ -4,6 +4,7 @@
 // (samples, modules, stacks), the symbolizer completes it (Location::lines), then it is only read.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>

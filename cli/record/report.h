@@ -1,6 +1,8 @@
 // The end of a recording: files, tables, and the sentences that go with them.
 #pragma once
 
+#include <string>
+
 #include "cli/options/command_line.h"
 #include "cli/record/recorder.h"
 #include "cli/record/samplers.h"

@@ -2,6 +2,7 @@
 // here, and names of labels that no sample has.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>

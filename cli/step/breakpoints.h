@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 
 #include "labelscope/ids.h"
 #include "labelscope/result.h"

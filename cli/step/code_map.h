@@ -2,6 +2,7 @@
 // process executes another program; what is loaded meanwhile is added.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>

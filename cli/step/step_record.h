@@ -1,6 +1,7 @@
 // The results of stepping a program, filled while it runs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>

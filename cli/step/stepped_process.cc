@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "cli/text/text.h"
 #include "sources/label_source.h"

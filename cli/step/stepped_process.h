@@ -1,9 +1,11 @@
 // One address space whose threads are stepped: its code, its breakpoints, its triggers, its plan.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>

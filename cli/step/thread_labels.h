@@ -2,6 +2,7 @@
 // whether stepped through or not, and passes them to the judge.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <set>

@@ -27,6 +27,7 @@
 // frame ends at the next return instruction.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "cli/step/aarch64_code.h"
 #include "sources/label_source.h"

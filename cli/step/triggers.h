@@ -3,6 +3,7 @@
 // many only costs time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>

@@ -1,6 +1,7 @@
 #include "cli/step/update_judge.h"
 
 #include <algorithm>
+#include <span>
 
 #include "findings/check_rule.h"
 

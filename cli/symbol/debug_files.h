@@ -15,6 +15,7 @@
 // (dwz(1), .gnu_debugaltlink) is looked for in the same way.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>

@@ -2,6 +2,7 @@
 // tested.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <future>
 #include <optional>

@@ -2,6 +2,7 @@
 // of its own (file_namer.h), and for the kernel by /proc/kallsyms.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <future>
 #include <vector>

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <protozero/exception.hpp>
 #include <protozero/pbf_message.hpp>

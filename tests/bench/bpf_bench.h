@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "labelscope/ids.h"
 #include "labelscope/result.h"

@@ -7,6 +7,7 @@
 // the last one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>

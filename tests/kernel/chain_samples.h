@@ -1,6 +1,7 @@
 // Judges samples of a program whose label is its true call chain (call_chain.h).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

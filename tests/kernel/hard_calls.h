@@ -1,6 +1,7 @@
 // Code that other unwinders have got wrong, each with a letter of call_chain.h: see kHardCalls.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 

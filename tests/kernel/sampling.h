@@ -1,11 +1,15 @@
 // Opens the sampler under test, keeps what it delivers, and waits for that.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bpf/sampling/sampler.h"

@@ -2,6 +2,7 @@
 // through the kernel, not through the memory that user space writes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

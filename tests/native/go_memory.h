@@ -1,6 +1,9 @@
 // A goroutine with labels, laid out in made-up memory like the runtime of some version of Go.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,6 +1,7 @@
 // A label set laid out in made-up memory like a writer's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -2,6 +2,9 @@
 // Observation, decoded from the same record that would go through the ring buffer.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>

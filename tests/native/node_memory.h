@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
 
 #include "labelscope/process_facts.h"
 #include "labelscope/tls_recipe.h"

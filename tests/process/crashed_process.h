@@ -1,6 +1,7 @@
 // A program under test that has died and left a core file, with what it said about itself before.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 

@@ -4,6 +4,7 @@
 
 #include <elf.h>
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

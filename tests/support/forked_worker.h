@@ -6,8 +6,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "cli/worker/channel.h"
 #include "cli/worker/launch.h"

@@ -3,6 +3,7 @@
 // without labels, so that the chain can be repeated.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>

@@ -2,6 +2,7 @@
 // different locations.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,6 +1,7 @@
 // Rows of a profile as formats need them: checked once, and equal ones added up.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // The tables that all threads of a Firefox profile share: strings, functions, frames, stacks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <ostream>

@@ -5,6 +5,7 @@
 // Source: Custom Labels ABI v1 (writer-lib/ABI.md). It is thread-safe, because nothing is shared.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "labelscope/elf_types.h"
 #include "labelscope/ids.h"

@@ -6,6 +6,7 @@
 // most (recipe/locate.cc).
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>

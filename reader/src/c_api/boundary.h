@@ -1,6 +1,7 @@
 // This is the boundary to C: errors become an ls_error, and no exception passes.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <new>

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 
 #include "c_api/boundary.h"
 #include "c_api/objects.h"

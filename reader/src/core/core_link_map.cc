@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 #include "elf/elf_image.h"

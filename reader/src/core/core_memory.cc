@@ -3,6 +3,7 @@
 #include "core/core_memory.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/process_files.h"
 

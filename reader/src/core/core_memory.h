@@ -2,7 +2,9 @@
 // process's files.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/core_layout.h"

@@ -12,6 +12,7 @@
 // fs/binfmt_elf.c (fill_files_note).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

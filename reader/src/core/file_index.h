@@ -2,8 +2,10 @@
 // which a user has collected the files that belong to a core file.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace labelscope {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <span>
 
 namespace labelscope {
 namespace {

@@ -2,8 +2,11 @@
 // they are first needed, and compares them with the core before it uses a byte of them.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 

@@ -8,6 +8,7 @@
 
 #include <elf.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -16,6 +16,7 @@
 // only one difference: a variable that no module has is reported as missing.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>

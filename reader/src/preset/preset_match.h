@@ -5,6 +5,8 @@
 // version lead to wrong labels.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <set>
+#include <span>
 
 namespace labelscope {
 namespace {

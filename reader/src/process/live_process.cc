@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 
 #include "elf/regular_file.h"
 #include "labelscope/target.h"

@@ -2,6 +2,7 @@
 // file and the words that the loader has put into their slots.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>

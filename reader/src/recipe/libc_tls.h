@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "labelscope/memory.h"
 #include "labelscope/result.h"

@@ -1,5 +1,6 @@
 // This reads every thread of a core file once.
 #include <algorithm>
+#include <span>
 
 #include "labelscope/observe.h"
 #include "sampling/snapshot.h"

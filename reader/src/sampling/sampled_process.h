@@ -2,10 +2,12 @@
 // mappings.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "labelscope/target.h"

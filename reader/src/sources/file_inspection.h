@@ -1,6 +1,7 @@
 // These functions find out what one file publishes by one label source. The source judges it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 
 #include "elf/elf_image.h"
 #include "elf/foreign_file.h"

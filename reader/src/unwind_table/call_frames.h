@@ -4,6 +4,7 @@
 
 #include <elfutils/libdw.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -4,9 +4,11 @@
 
 #include <elfutils/libdw.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "elf/elf_image.h"

@@ -2,6 +2,7 @@
 // each instruction.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

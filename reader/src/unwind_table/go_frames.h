@@ -3,6 +3,7 @@
 // assembly.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "elf/elf_image.h"

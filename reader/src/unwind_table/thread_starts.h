@@ -7,6 +7,7 @@
 // not use it: musl has none, Go has its own, and glibc and boost leave out where contexts begin.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string_view>

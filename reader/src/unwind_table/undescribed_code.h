@@ -1,6 +1,7 @@
 // This finds out what the bytes of code without call frame information show to an unwinder.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -1,6 +1,7 @@
 // Dumps as the commands make them, for the tests of their output.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "cli/dump/process_dump.h"

@@ -1,6 +1,7 @@
 // Makes profiles by hand, in few words.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,6 +1,8 @@
 // Label sets of ABI v1 laid out in fake memory, as a writer makes them or with errors.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>

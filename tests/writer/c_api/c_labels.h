@@ -1,6 +1,7 @@
 // Short helpers for the C API in tests: strings, labels, and a set object that frees itself.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "customlabels/customlabels.h"

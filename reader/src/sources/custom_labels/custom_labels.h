@@ -2,6 +2,9 @@
 // label set.
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "sources/label_source.h"
 
 namespace labelscope {

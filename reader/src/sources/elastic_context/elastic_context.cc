@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "base/text.h"
 #include "sources/file_inspection.h"

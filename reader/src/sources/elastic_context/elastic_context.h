@@ -12,6 +12,11 @@
 // not do: it changes nothing in a process.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
 #include "sources/label_source.h"
 
 namespace labelscope {

@@ -2,6 +2,9 @@
 // goroutines, which move between threads: a thread has those of the goroutine that it runs now.
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "sources/label_source.h"
 
 namespace labelscope {

@@ -39,6 +39,7 @@
 #include <array>
 #include <bit>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/text.h"

@@ -4,6 +4,11 @@
 // npm's @datadog/pprof, from version 5.16 on.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
 #include "sources/label_source.h"
 
 namespace labelscope {

@@ -3,6 +3,12 @@
 // names of its attributes' keys (process_facts.h).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include "sources/label_source.h"
 
 namespace labelscope {

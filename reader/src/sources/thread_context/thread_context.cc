@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "base/text.h"
 #include "customlabels/thread_context.h"

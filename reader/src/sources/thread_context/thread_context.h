@@ -2,6 +2,12 @@
 // IDs and tags of a span, 64 bytes in the thread's TLS block itself.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include "sources/label_source.h"
 
 namespace labelscope {

@@ -2,6 +2,11 @@
 // the user makes a module a publisher, and not a symbol.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
 #include "sources/label_source.h"
 
 namespace labelscope {
