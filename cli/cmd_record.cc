@@ -144,8 +144,8 @@ Status Recording::give_up_rights() {
   const bool bpf = opened_.backend == Backend::kBpf;
   if (!bpf || kSavedPointerLags) work |= kStopsThreads;
   if (bpf && options_.kernel_stacks) work |= kNamesKernel;
-  const bool makes_maps = opened_.call_graph->value == LS_CALL_GRAPH_DWARF;
-  if (bpf && (makes_maps || map_access_needs_capability())) work |= kUsesBpfMaps;
+  const bool uses_maps = opened_.call_graph->makes_maps || map_access_needs_capability();
+  if (bpf && uses_maps) work |= kUsesBpfMaps;
   const auto can_name_outputs = [&] { return !outputs_ || outputs_->can_be_named(); };
   if (Status given_up = drop_rights(work, options_.drop_to, can_name_outputs); !given_up) {
     return given_up;

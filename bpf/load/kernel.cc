@@ -1,3 +1,5 @@
+// What differs between kernels is decided here: by the kernel's BTF where that is possible, because
+// distributions port features back, and by the version where BTF does not show the difference.
 #include "bpf/load/kernel.h"
 
 #include <bpf/btf.h>
@@ -75,11 +77,12 @@ SamplerObject plain_sampler(bool unwinds) {
   return {unwinds ? &sampler_unwind_bpf__elf_bytes : &sampler_bpf__elf_bytes, false, unwinds};
 }
 
-// The function that schedules a repeated read lost one argument and got a new name. The old name is
-// still there, with a type that objects made for 6.18 do not have.
+// The function that schedules a repeated read lost one argument and got a new name. A newer kernel
+// still has the old name, but with a type that programs compiled for 6.18 do not match. So the new
+// name decides.
 Result<SamplerObject> retrying_sampler(bool unwinds) {
   constexpr const char* kSchedule = "bpf_task_work_schedule_resume_impl";     // since Linux 6.18
-  constexpr const char* kScheduleImplicit = "bpf_task_work_schedule_resume";  // since Linux 7.x
+  constexpr const char* kScheduleImplicit = "bpf_task_work_schedule_resume";  // since Linux 7.0
   const std::vector<bool> has = kernel_has({kSchedule, kScheduleImplicit});
   if (has.empty() || !has[0]) {
     return Error{ErrorCode::kUnsupported,

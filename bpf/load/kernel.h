@@ -4,9 +4,9 @@
 // If libbpf can decide at load time, one BPF program contains both ways, as
 // ls_has_current_task_btf() of thread_pointer.bpf.h does. If code for one kernel would not load on
 // another, the object is compiled once for each: LS_WITH_RETRY and LS_RETRY_IMPLICIT_ARGUMENT
-// (retry.bpf.h), LS_BPF_LOOP (custom_labels.bpf.h).
+// (retry.bpf.h), LS_BPF_LOOP (read_user.bpf.h).
 //
-// A new work-around is a row in docs/kernels.md, a function here, and one call of it.
+// docs/architecture.md ("A work-around for a kernel") lists what a new one needs.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@
 #include "bpf/programs/lifecycle.bpf.h"
 #include "bpf/programs/stack.bpf.h"
 #include "bpf/programs/task.bpf.h"
-#include "bpf/programs/x28.bpf.h"
+#include "bpf/programs/user_registers.bpf.h"
 #ifdef LS_WITH_RETRY
 #include "bpf/programs/retry.bpf.h"
 #endif

@@ -15,7 +15,7 @@
 #include "labelscope/read_labels.bpf.h"
 #include "bpf/wire/snapshot_wire.h"
 #include "bpf/programs/task_ids.bpf.h"
-#include "bpf/programs/x28.bpf.h"
+#include "bpf/programs/user_registers.bpf.h"
 // clang-format on
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -15,6 +15,7 @@
 #include <linux/bpf_perf_event.h>
 
 #include "bpf/programs/maps.bpf.h"
+#include "bpf/programs/user_registers.bpf.h"
 #include "bpf/wire/unwind_wire.h"
 #include "labelscope/bpf/read_user.bpf.h"
 
@@ -134,22 +135,16 @@ int calibrate(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
-enum bpf_func_id___ls_regs { BPF_FUNC_task_pt_regs___ls_regs = 1 };
-
 /* Returns where the kernel has saved the current task's registers of user mode, or 0 if that is not
  * known. */
 static __always_inline __u64 ls_saved_registers(void) {
-  if (bpf_core_enum_value_exists(enum bpf_func_id___ls_regs, BPF_FUNC_task_pt_regs___ls_regs))
-    return bpf_task_pt_regs(bpf_get_current_task_btf());
+  if (ls_has_saved_registers()) return bpf_task_pt_regs(bpf_get_current_task_btf());
   __u32 zero = 0;
   __u64* distance = bpf_map_lookup_elem(&unwind_calibration, &zero);
   return distance && *distance ? ls_kernel_stack() + *distance : 0;
 }
 
 #if defined(__TARGET_ARCH_arm64)
-#define LS_MODE(regs) (regs)->pstate
-#define LS_IS_USER(mode) (((mode)&0xf) == 0)
-#define LS_IS_32_BIT(mode) ((mode)&0x10)
 static __always_inline void ls_take_registers(struct ls_unwind* w, const bpf_user_pt_regs_t* regs) {
 #pragma unroll
   for (int i = 0; i < 31; i++) w->registers[i] = regs->regs[i];
@@ -157,9 +152,6 @@ static __always_inline void ls_take_registers(struct ls_unwind* w, const bpf_use
   w->pc = regs->pc;
 }
 #else
-#define LS_MODE(regs) (regs)->cs
-#define LS_IS_USER(mode) (((mode)&3) == 3)
-#define LS_IS_32_BIT(mode) ((mode) == 0x23) /* __USER32_CS */
 static __always_inline void ls_take_registers(struct ls_unwind* w, const bpf_user_pt_regs_t* regs) {
   w->registers[0] = regs->rax;
   w->registers[1] = regs->rdx;

@@ -53,7 +53,7 @@ std::vector<std::string> read_folders(const std::string& option,
 
 // Joins words: "auto, bpf and ptrace".
 std::string in_words(const std::vector<std::string>& words, const char* last_separator);
-// The names of the rows of a table.
+// Returns the names of the rows of a table.
 template <class Table>
 std::string names_in(const Table& table, const char* last_separator) {
   std::vector<std::string> names;
@@ -107,8 +107,10 @@ struct CallGraph {
   ls_call_graph value;
   std::string_view name;  // value of --call-graph
   Backend backend;        // kAuto: both have it
+  // True if user space makes BPF maps for it while it records, which needs rights.
+  bool makes_maps = false;
 };
-inline constexpr CallGraph kCallGraphs[] = {{LS_CALL_GRAPH_DWARF, "dwarf", Backend::kAuto},
+inline constexpr CallGraph kCallGraphs[] = {{LS_CALL_GRAPH_DWARF, "dwarf", Backend::kAuto, true},
                                             {LS_CALL_GRAPH_FP, "fp", Backend::kBpf},
                                             {LS_CALL_GRAPH_NONE, "none", Backend::kAuto}};
 // Returns the wanted one, or the backend's first one if none is wanted. Null: the backend does not

@@ -65,6 +65,7 @@ TEST_CASE("c_api: null pointers are errors, or nothing") {
   CHECK(ls_target_pid(nullptr) == 0);
   CHECK(ls_thread_count(nullptr) == 0);
   CHECK(ls_publisher_count(nullptr) == 0);
+  CHECK(ls_finding_count(nullptr) == 0);
   CHECK(ls_label_count(nullptr) == 0);
   CHECK(ls_observed_outcome(nullptr) == LS_UNREADABLE_VANISHED);
   CHECK(ls_explanation_line_count(nullptr) == 0);

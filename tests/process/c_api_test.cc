@@ -14,6 +14,7 @@
 
 #include "labelscope/label_blocks.h"
 #include "process/c_api_objects.h"
+#include "support/paths.h"
 #include "support/rivals.h"
 
 namespace labelscope::test {
@@ -138,6 +139,34 @@ TEST_CASE("c_api: a plan lists publishers as the C++ API does, and outlives its 
   CHECK(ls_publisher_recipe(plan.get(), beyond) == nullptr);
   CHECK(ls_finding_publisher(plan.get(), SIZE_MAX) == LS_NO_PUBLISHER);
   CHECK(ls_finding_text(plan.get(), SIZE_MAX).size == 0);
+}
+
+TEST_CASE("c_api: a plan lists what is wrong with a publisher, and with a module that is none") {
+  struct Case {
+    std::string program;
+    std::string file;  // the finding is about this one
+    std::string name;
+    std::size_t publisher;
+  };
+  const Case cases[] = {{"with-gd", "libcustomlabels-gd.so", "no-tlsdesc", 0},
+                        {"wrong-version", "wrong-version", "version-unknown", LS_NO_PUBLISHER}};
+  for (const Case& broken : cases) {
+    INFO(broken.program);
+    TargetOptions options;
+    options.program = std::string(paths::kBrokenTargets) + "/" + broken.program;
+    auto process = TargetProcess::spawn(options);
+    if (!process) FAIL(process.error().context);
+    const OwnedTarget target = open_process(process->pid());
+    const OwnedPlan plan = make_plan(target.get());
+    REQUIRE(ls_finding_count(plan.get()) == 1);
+    CHECK(text_of(ls_finding_path(plan.get(), 0)).ends_with("/" + broken.file));
+    CHECK(text_of(ls_finding_name(plan.get(), 0)) == broken.name);
+    CHECK_FALSE(text_of(ls_finding_text(plan.get(), 0)).empty());
+    CHECK_FALSE(text_of(ls_finding_fix(plan.get(), 0)).empty());
+    CHECK(ls_finding_publisher(plan.get(), 0) == broken.publisher);
+    CHECK(ls_publisher_count(plan.get()) == (broken.publisher == LS_NO_PUBLISHER ? 0 : 1));
+    CHECK(ls_finding_path(plan.get(), 1).size == 0);
+  }
 }
 
 TEST_CASE("c_api: after an exec the older plan is refused, and a new one goes on") {
@@ -337,6 +366,30 @@ TEST_CASE("c_api: label blocks of a BPF program become labels, raw ones too") {
   CHECK(ls_decode_labels(&made, 8, &none, &error) == LS_ERROR_MALFORMED);
   CHECK(ls_decode_labels(nullptr, 8, &none, &error) == LS_ERROR_ARGUMENT);
   CHECK(none == nullptr);
+}
+
+TEST_CASE("c_api: an attribute whose key the plan does not name is left out, and that is shown") {
+  struct {
+    ls_label_head head{0, LS_LABELLED, 1, 8 + 32, 0};
+    ls_label_block raw{0, LS_SOURCE_OTEL_CONTEXT, 0, 31};
+    // These are OpenTelemetry's record of a span, and its attribute number 5 with the value "v".
+    unsigned char record[32] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,  16,
+                                1, 2, 3, 4, 5, 6, 7, 8, 1, 0,  3,  0,  5,  1,  'v', 0};
+  } made;
+  const TargetProcess process = start_rivals(RivalSet::kLibraryAndCopy);
+  const OwnedTarget target = open_process(process.pid());
+  const OwnedPlan plan = make_plan(target.get());
+  ls_observation* seen = nullptr;
+  ls_error error{};
+  require_ok(ls_decode_labels_of(plan.get(), &made, sizeof made, &seen, &error), error);
+  const OwnedObservation held(seen);
+  CHECK(ls_observed_outcome(seen) == LS_LABELLED);
+  CHECK(ls_observed_flags(seen) == LS_UNKNOWN_KEY);
+  REQUIRE(ls_label_count(seen) == 2);
+  CHECK(text_of(ls_label_key(seen, 0)) == "trace_id");
+  CHECK(text_of(ls_label_value(seen, 0)) == "0102030405060708090a0b0c0d0e0f10");
+  CHECK(text_of(ls_label_key(seen, 1)) == "span_id");
+  CHECK(text_of(ls_label_value(seen, 1)) == "0102030405060708");
 }
 
 TEST_CASE("c_api: several threads may read one target at the same time") {
