@@ -64,7 +64,7 @@ class Dumping {
   SymbolizerOptions symbolizing_;
   DumpStyle style_;
   bool shown_any_ = false;
-  std::vector<bool> found_;  // of --tls, in some process
+  std::vector<bool> found_;  // whether some process has each variable of --variable
 };
 
 // What was asked for was not read, and who runs a script does not see the warning.

@@ -1,5 +1,6 @@
-// This class owns the loaded BPF programs and their maps. It configures libbpf, and turns its
-// messages into errors.
+// BpfObject owns the sampler's loaded BPF programs and their maps: it chooses the compiled version,
+// sets the sizes of the maps and the constants of the programs, and attaches what runs at events of
+// processes. loading.h has what it shares with other objects.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,9 @@ namespace labelscope {
 
 class BpfObject {
  public:
-  // Opens the object, sets the sizes of its maps, loads it, and attaches the programs for fork,
-  // exec and exit. `retry_problem` says why there are no repeated reads although the options want
-  // them.
+  // Opens the object, sets the sizes of its maps, loads it, and attaches the programs that run
+  // at a fork, at an exec, and when a thread exits and is freed. retry_problem() says why there are
+  // no repeated reads although the options want them.
   static Result<std::unique_ptr<BpfObject>> load(const SamplerOptions& options);
   ~BpfObject();
   BpfObject(const BpfObject&) = delete;

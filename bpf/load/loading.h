@@ -13,7 +13,7 @@ struct bpf_object;
 namespace labelscope {
 
 // Captures libbpf's messages from construction to destruction, then puts the previous printer back.
-// Only one exists at a time in a process; the constructor waits for the others.
+// Only one exists at a time in a process; the constructor waits until no other exists.
 class LibbpfLog {
  public:
   LibbpfLog();

@@ -1,5 +1,5 @@
-// These are a caller's choices for the BPF sampler. The programs and their maps are loaded
-// accordingly, so this is the first room that needs them.
+// These are a caller's choices for the BPF sampler. They are in load/ because that is the first
+// room that uses them: it loads programs and maps accordingly.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@
 
 namespace labelscope {
 
-// What to do when a page with labels is not in memory. kAuto reads again with page faults allowed,
-// if the kernel can do that.
+// This decides what happens when a page with labels is not in memory. kAuto reads again with page
+// faults allowed, if the kernel can do that.
 enum class RetryMode { kAuto, kOff };
 
 struct SamplerOptions {
   SampleMode mode = SampleMode::kCpu;
   std::uint32_t frequency_hz = 99;
-  ls_call_graph call_graph = LS_CALL_GRAPH_FP;  // how the user's part is taken
+  ls_call_graph call_graph = LS_CALL_GRAPH_FP;  // how the user's part of a stack is taken
   bool kernel_stacks = true;
   bool follow_children = true;
   bool software_clock_only = false;  // use cpu-clock even if the hardware counts cycles

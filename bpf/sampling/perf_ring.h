@@ -1,5 +1,5 @@
-// This is the event's own ring: what the kernel reports beside the samples (new mappings,
-// throttling, losses).
+// Each perf event has a ring of its own, in which the kernel reports what is no sample: new
+// mappings, throttling, losses.
 #pragma once
 
 #include <cstddef>

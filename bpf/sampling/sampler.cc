@@ -3,8 +3,12 @@
 //   ring buffer --> records.h --+-- SAMPLE, complete ----------------------> handler
 //                               +-- SAMPLE with a retry_id --> HeldSamples
 //                               +-- LABELS (its answer) -----> HeldSamples --> handler
-//                               +-- FORK, EXEC, EXIT --------> ProcessTable -> handler
+//                               +-- FORK, EXEC, EXIT --------> ProcessTable -> handler, tables
 //                               +-- THREAD_END --------------> ThreadClocks -> handler
+//
+//   rings of the perf events --> perf_ring.h --- mappings -------------------> handler, tables
+//
+// The tables are those of a way to take stacks (stack_tables.h).
 #include "bpf/sampling/sampler.h"
 
 #include <bpf/bpf.h>
@@ -35,7 +39,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How long stop() waits for repeated reads. A page from a slow disk takes 10 ms. A thread that
+// stop() waits this long for repeated reads. A page from a slow disk takes 10 ms. A thread that
 // sleeps in the kernel may never read again.
 constexpr milliseconds kSettleTime{200};
 constexpr milliseconds kSettleStep{5};
@@ -101,11 +105,12 @@ class LoadedSampler final : public BpfSampler {
   std::unique_ptr<StackTables> tables_;
   HeldSamples held_;
   std::vector<std::byte> label_bytes_;
-  std::size_t taken_bytes_ = 0;  // in this consume()
+  std::size_t taken_bytes_ = 0;  // bytes that the current consume() has taken
   bool more_ = false;            // the last consume() ended before the ring was empty
   std::uint64_t answers_ = 0;
-  // Answers for samples that were not held for want of room, by outcome. These samples went out as
-  // vanished, so the counters move them from the outcome that the kernel has counted to "vanished".
+  // This counts, by outcome, the answers whose samples were not held because there was no room.
+  // These samples went out as vanished, so the counters move them from the outcome that the kernel
+  // has counted to "vanished".
   std::array<std::uint64_t, LS_OUTCOME_COUNT> unheld_answers_{};
   std::uint64_t lost_events_ = 0;
   OwnCounts own_;
@@ -217,6 +222,8 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
       handler_->on_fork(event.parent, event.pid);
       break;
     case ProcessRecord::Kind::kExec:
+      // Another thread than the first has called exec. It goes on under the first thread's number,
+      // so the first thread's account ends here.
       if (raw(event.former) != 0 && raw(event.former) != raw(event.pid)) {
         handler_->on_thread_end(event.pid, Tid{raw(event.pid)}, 0);
         hand_out(clocks_.rename(event.pid, event.former, event.thread_ns));
@@ -238,7 +245,8 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   handed.outcome = sample.labels.outcome;
   handed.flags = sample.labels.flags;
   handed.label_bytes = label_bytes_;
-  // Something was mapped, and the kernel had no room for the record, or has not written it yet.
+  // The stack leads into a mapping that no record has announced: the kernel had no room for the
+  // record, or has not written it yet.
   if (sample.stack.end == LS_STACK_NO_MAPPING) tables_->on_mapping(sample.pid);
   handler_->on_sample(handed);
 }
@@ -294,7 +302,8 @@ Status LoadedSampler::recover_lost_events() {
   lost_events_ = lost;
 
   for (const ProcessRecord& event : processes_->missed()) {
-    if (event.kind != ProcessRecord::Kind::kFork) ++own_.events_recovered;  // an exec follows
+    // missed() adds an exec behind each fork, so each process counts once.
+    if (event.kind != ProcessRecord::Kind::kFork) ++own_.events_recovered;
     take_process(event);
   }
   return {};

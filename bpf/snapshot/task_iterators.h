@@ -1,5 +1,5 @@
-// These are the BPF iterators of task_snapshot.bpf.c, loaded for one process. Reading the file of
-// one runs it.
+// These are the BPF iterators of task_snapshot.bpf.c, loaded for one process. Each runs when user
+// space reads its file.
 #pragma once
 
 #include <array>

@@ -57,7 +57,7 @@ struct Comparison {
   std::vector<std::string> left_out;  // keys with too many values to be compared unasked
 };
 
-// How far the two numbers of samples differ, in standard errors.
+// Returns how far the two numbers of samples differ, in standard errors.
 double standard_errors(std::uint64_t part_a, std::uint64_t whole_a, std::uint64_t part_b,
                        std::uint64_t whole_b);
 

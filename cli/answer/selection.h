@@ -1,4 +1,4 @@
-// Which samples of a recording are wanted: by labels, and by time.
+// This decides which samples of a recording are wanted: by labels, and by time.
 #pragma once
 
 #include <regex.h>

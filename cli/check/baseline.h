@@ -13,19 +13,19 @@ namespace labelscope::cli {
 // A finding is recognized in another run by its rule and its place. IDs, addresses, line numbers
 // and label values change from run to run, so they do not count.
 
-// A subject's name without the parts that change. For a file: its path, as source_path() makes it.
-// For a process: "process service", made of "process 12 (service)" or "process service".
+// Returns a subject's name without the parts that change. For a file: its path, as source_path()
+// makes it. For a process: "process service", made of "process 12 (service)" or "process service".
 std::string subject_key(std::string_view name);
 
-// Whether this is the name of a process, not of a file.
+// Returns whether this is the name of a process, not of a file.
 bool is_process_name(std::string_view name);
 
-// The name under which tools follow a subject from run to run: a file as the user named it, a
-// process without its number.
+// Returns the name under which tools follow a subject from run to run: a file as the user named it,
+// a process without its number.
 std::string lasting_name(std::string_view name);
 
-// The identity of a finding: 16 hexadecimal digits, FNV-1a (64 bits) of these, each followed by a
-// NUL:
+// Returns the identity of a finding: 16 hexadecimal digits, FNV-1a (64 bits) of these, each
+// followed by a NUL:
 //   - the rule and the subject key;
 //   - if the finding has a place in code: the module's file name and the function;
 //   - for a torn update: which key of the label set it is about.
@@ -44,7 +44,7 @@ using Baseline = std::vector<BaselineEntry>;
 // Fails with kMalformed if the text is not the output of check or has an unknown version, and with
 // kLimit if it is too large.
 Result<Baseline> parse_baseline(std::string_view text);
-// The same from a file; it also fails as opening and reading the file do.
+// Returns the same from a file; it also fails as opening and reading the file do.
 Result<Baseline> read_baseline(const std::string& path);
 
 }  // namespace labelscope::cli

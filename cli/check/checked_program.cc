@@ -1,6 +1,6 @@
-// How to find all processes of the program: labelscope is a "child subreaper" (prctl(2)), so it
-// becomes the parent of every process whose own parent has ended. They are labelscope's children,
-// and their children, and so on.
+// All processes of the program are found because labelscope is a "child subreaper" (prctl(2)), so
+// it becomes the parent of every process whose own parent has ended. They are labelscope's
+// children, and their children, and so on.
 #include "cli/check/checked_program.h"
 
 #include <sys/prctl.h>

@@ -41,7 +41,8 @@ class CheckedProgram {
   // A tracer that has collected the status reports it by this.
   void note_ended(int wait_status) { child_.note_ended(wait_status); }
 
-  // The program and all processes that it has started, directly or not, if they have not ended.
+  // Returns the program and all processes that it has started, directly or not, if they have not
+  // ended.
   std::vector<Pid> processes() const;
   // Kills them all, but collects no status. So another thread may call this while the program is
   // traced.

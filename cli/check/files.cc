@@ -42,7 +42,7 @@ Error nothing_published(const FileInspection& seen) {
   return Error{ErrorCode::kNotFound, std::move(why)};
 }
 
-// Whether the reader would take the file for a publisher by its name.
+// Returns whether the reader would take the file for a publisher by its name.
 bool named_as_publisher(const std::string& path) {
   return is_publisher_name(path) || is_publisher_name(mapped_path(path));
 }

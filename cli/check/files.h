@@ -1,5 +1,5 @@
-// What the static rules find in files: in those that the user has named (check FILE...), and in
-// those that checked processes have loaded.
+// This is what the static rules find in files: in those that the user has named (check FILE...),
+// and in those that checked processes have loaded.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 
 namespace labelscope::cli {
 
-// The output of check for people: findings by subject, and a verdict in the last line.
+// Returns the output of check for people: findings by subject, and a verdict in the last line.
 std::string render_check_text(const CheckReport& report, const CheckVerdict& verdict, bool color);
 
 // The output of check for programs: docs/schema/check-json.md has every field. A baseline is such a

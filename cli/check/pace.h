@@ -47,7 +47,7 @@ class SampleTurns {
   // Takes so many samples of each process until `span` after its first labels.
   SampleTurns(std::uint64_t samples, std::chrono::nanoseconds span);
 
-  // Whether the process must be sampled now. A new process must be.
+  // Returns whether the process must be sampled now. A new process must be.
   bool is_due(Pid pid, Time now) const;
   // The result of a turn: how many threads were read at once; whether one had labels; which program
   // the process runs (any number that changes when it executes another).

@@ -23,8 +23,8 @@
 
 namespace labelscope::cli {
 
-// Whether the command gives rights to its process that the user does not have (set-user-ID). A
-// traced program does not get these from the kernel.
+// Returns whether the command gives rights to its process that the user does not have
+// (set-user-ID). A traced program does not get these from the kernel.
 bool gains_rights(const std::string& command);
 
 class ProgramHold {
@@ -44,15 +44,16 @@ class ProgramHold {
   // Holds the thread at any other moment until go_on(), if it stops soon. Also makes it end at once
   // if it is killed, without a last stop: the tracer may be waiting for memory that never comes.
   void stop();
-  // Whether stop() was called a short time ago and the thread has not stopped yet. In that case ask
-  // again before reporting anything about the thread.
+  // Returns whether stop() was called a short time ago and the thread has not stopped yet. In that
+  // case ask again before reporting anything about the thread.
   bool is_awaited() const;
   void go_on();
-  // The thread for snapshot_process(), while it is held or did not stop. nullopt: it is not traced.
+  // Returns the thread for snapshot_process(), while it is held or did not stop. nullopt: it is not
+  // traced.
   std::optional<HeldThread> thread() const;
   // After this the program runs as if it had never been traced.
   void let_go();
-  // The wait status once the program has ended. nullopt: other code has collected it.
+  // Returns the wait status once the program has ended. nullopt: other code has collected it.
   std::optional<int> wait_status() const { return wait_status_; }
 
  private:

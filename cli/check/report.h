@@ -1,4 +1,4 @@
-// What `labelscope check` found out, for its renderers (text, json, junit, sarif, github).
+// This is what `labelscope check` found out, for its renderers (text, json, junit, sarif, github).
 #pragma once
 
 #include <optional>
@@ -33,7 +33,7 @@ struct CheckProblem {
   Error error;
 };
 
-// The error for a process in which no publisher was found; `absence` is the plan's reason.
+// Returns the error for a process in which no publisher was found; `absence` is the plan's reason.
 inline Error nothing_published(const std::string& absence) {
   if (!absence.empty()) return {ErrorCode::kNotFound, absence};
   return {ErrorCode::kVanished, "it ended before its files could be looked at"};

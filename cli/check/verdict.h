@@ -42,12 +42,13 @@ struct CheckVerdict {
 // The verdict points into the report, which must outlive it.
 CheckVerdict judge(const CheckReport& report, bool strict, const Baseline& baseline);
 
-// The stable word for it: "clean", "findings", "incomplete".
+// Returns the stable word for it: "clean", "findings", "incomplete".
 const char* outcome_name(CheckVerdict::Outcome outcome);
 
 // "clean: 2 files or processes, 21 rules, 1 note"
 std::string verdict_line(const CheckReport& report, const CheckVerdict& verdict);
-// How much was checked ("1000 label sets of 4 threads, 998 of them with labels"), a line each.
+// Returns how much was checked ("1000 label sets of 4 threads, 998 of them with labels"), a line
+// each.
 std::vector<std::string> effort_lines(const CheckEffort& effort);
 
 }  // namespace labelscope::cli

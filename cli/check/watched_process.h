@@ -35,14 +35,14 @@ struct SetSample {
 // for each rule and thread name. Processes of one name are one subject.
 class DataFindings {
  public:
-  // Whether the sample breaks a rule that no sample of a thread of this name has broken before.
-  // `comm` is the process's name.
+  // Returns whether the sample breaks a rule that no sample of a thread of this name has broken
+  // before. `comm` is the process's name.
   bool is_new(const std::string& comm, const SetSample& sample) const;
   void add(Pid pid, const std::string& comm, SetSample&& sample);
 
-  // The number of sets so far that have labels or break a rule.
+  // Returns the number of sets so far that have labels or break a rule.
   std::uint64_t labelled() const { return labelled_; }
-  // How much has been read so far.
+  // Returns how much has been read so far.
   CheckEffort effort() const;
 
   // Adds to the report a subject for the processes of each name if one of them had a label set, and
@@ -82,13 +82,13 @@ class WatchedProcess {
   // The next sample plans again, however short ago the last plan was made.
   void plan_now() { plan_now_ = true; }
 
-  // The name that the process had when it was first sampled, which is that of its program.
+  // Returns the name that the process had when it was first sampled, which is that of its program.
   const std::string& comm() const { return comm_; }
-  // The number of programs it has executed, as far as that was noticed.
+  // Returns the number of programs it has executed, as far as that was noticed.
   std::uint64_t programs() const { return programs_; }
-  // The last plan; nullopt: there was none yet.
+  // Returns the last plan; nullopt: there was none yet.
   const std::optional<ProcessPlan>& plan() const { return plan_; }
-  // How often threads could not be stopped or located, and the last reason.
+  // Returns how often threads could not be stopped or located, and the last reason.
   std::uint64_t unread() const { return unread_; }
   const std::string& why_unread() const { return why_unread_; }
 

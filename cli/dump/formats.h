@@ -18,7 +18,7 @@ struct DumpStyle {
 
 Status render_dump_text(const ProcessDump& dump, const DumpStyle& style, std::ostream& out);
 
-// A dump as one JSON object on one line: docs/schema/dump-json.md.
+// Returns a dump as one JSON object on one line: docs/schema/dump-json.md.
 Status render_dump_json(const ProcessDump& dump, std::string_view tool_version, std::ostream& out);
 
 }  // namespace labelscope::cli

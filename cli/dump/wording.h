@@ -13,7 +13,7 @@
 
 namespace labelscope::cli {
 
-// A name that distinguishes this publisher from the others.
+// Returns a name that distinguishes this publisher from the others.
 std::string publisher_name(const ProcessDump& dump, std::size_t publisher);
 
 // One thread's labels in words: "tenant=42", their source if there are several publishers, and
@@ -27,7 +27,7 @@ struct LabelWord {
 // It is never empty: a thread without labels has a remark about that.
 std::vector<LabelWord> label_words(const ProcessDump& dump, const ThreadSnapshot& thread);
 
-// The labels of the process: escaped keys, and values with their sources.
+// Returns the labels of the process: escaped keys, and values with their sources.
 std::vector<std::pair<std::string, std::string>> process_label_words(const ProcessDump& dump);
 
 // The numbers under a dump: what became of the threads, and how long they were stopped.
@@ -40,7 +40,7 @@ struct DumpTotals {
 };
 
 DumpTotals add_up(const ProcessSnapshot& snapshot);
-// All totals in one line, for people.
+// Returns all totals in one line, for people.
 std::string totals_line(const ProcessSnapshot& snapshot);
 
 }  // namespace labelscope::cli

@@ -1,4 +1,5 @@
-// How much a check has done so far. check/ and step/ count it; reports and progress lines show it.
+// This is how much a check has done so far. check/ and step/ count it; reports and progress lines
+// show it.
 #pragma once
 
 #include <chrono>
@@ -23,8 +24,8 @@ struct CheckEffort {
   std::chrono::nanoseconds stepping{0};  // time that stepping took
 };
 
-// Whether a thread has labels. It is also true for a set that is unreadable or wrong, because the
-// writer meant it to have some.
+// Returns whether a thread has labels. It is also true for a set that is unreadable or wrong,
+// because the writer meant it to have some.
 inline bool has_labels(const SetCheck& check) {
   return check.set.state != CheckedSet::State::kNone || !check.diagnostics.empty();
 }

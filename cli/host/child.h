@@ -49,13 +49,13 @@ class Child {
   std::optional<std::uint64_t> time_ns_;
 };
 
-// The file that a command means, found as execvp() does.
+// Returns the file that a command means, found as execvp() does.
 std::string program_path(const std::string& command);
 // That file, opened so that its contents can be read; invalid if it cannot be read.
 UniqueFd open_program(const std::string& command);
 
-// The exit status that a shell shows for this wait status: the program's own, or 128 plus the
-// signal.
+// Returns the exit status that a shell shows for this wait status: the program's own, or 128 plus
+// the signal.
 int shell_status(int wait_status);
 
 }  // namespace labelscope::cli

@@ -22,18 +22,18 @@ enum ExitStatus : int {
   kExitGivenUp = 130,  // after a second Ctrl-C
 };
 
-// The target does not exist, or not any more.
+// Returns whether the target does not exist, or not any more.
 inline bool is_gone(const Error& error) {
   return error.code == ErrorCode::kVanished || error.code == ErrorCode::kNotFound;
 }
 
-// The status for output files that could not be opened. It is wrong usage if no other state of the
-// disk would help: one file named twice, or bytes for a terminal.
+// Returns the status for output files that could not be opened. It is wrong usage if no other state
+// of the disk would help: one file named twice, or bytes for a terminal.
 inline int status_of_outputs(const Error& error) {
   return error.code == ErrorCode::kUnsupported ? kExitUsage : kExitRuntimeError;
 }
 
-// The status of record and dump, whose errors are about their targets.
+// Returns the status of record and dump, whose errors are about their targets.
 inline int status_of(const Error& error) {
   if (error.code == ErrorCode::kPermission) return kExitPermission;
   return is_gone(error) ? kExitNoTarget : kExitRuntimeError;

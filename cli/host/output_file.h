@@ -23,7 +23,7 @@ class OutputFile {
   ~OutputFile();
 
   const std::string& path() const { return path_; }
-  // Whether write() can give the file its name with the current rights of this process.
+  // Returns whether write() can give the file its name with the current rights of this process.
   bool can_be_named() const;
   // Calls `render` with a stream, checks that every byte was taken, and gives the file its name. If
   // that fails, the file's room on the disk is freed.

@@ -1,5 +1,5 @@
-// What labelscope asks of the kernel for itself. It works only for moments, but during these a user
-// or a held thread waits for it.
+// This is what labelscope asks of the kernel for itself. It works only for moments, but during
+// these a user or a held thread waits for it.
 #pragma once
 
 #include <chrono>

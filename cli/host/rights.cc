@@ -98,7 +98,8 @@ void choose(const std::vector<unsigned>& kept, capng_type_t types) {
 
 constexpr auto kBoth = static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED);
 
-// Whether `ask` returns true without the rights that would go; they are put aside for the moment.
+// Returns whether `ask` returns true without the rights that would go; they are put aside for the
+// moment.
 Result<bool> holds_without(const std::vector<unsigned>& kept, const std::function<bool()>& ask) {
   void* all = capng_save_state();
   for (unsigned capability = 0; capability <= CAP_LAST_CAP; ++capability) {

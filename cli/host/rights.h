@@ -1,4 +1,4 @@
-// What labelscope gives up as soon as it can, and the few rights that it keeps.
+// This is what labelscope gives up as soon as it can, and the few rights that it keeps.
 //
 // It is started with the rights of root, or with some of them. It needs most of them only for a
 // moment: to load BPF programs and to open events. After that it reads the memory of its targets,

@@ -31,15 +31,15 @@ class Signals {
   // name yet.
   void begin_uninterrupted();
   void end_uninterrupted();
-  // Whether a signal has arrived that poll() has not taken. Any thread may call it, without the
-  // object.
+  // Returns whether a signal has arrived that poll() has not taken. Any thread may call it, without
+  // the object.
   static bool stop_is_pending();
-  // The number of requests so far. Several within half a second are one.
+  // Returns the number of requests so far. Several within half a second are one.
   int stops() const { return stops_; }
   bool stop_requested() const { return stops_ > 0; }
   bool give_up_requested() const { return stops_ > 1; }
-  // The signal of the last request, if a process has sent it. 0 if it came from the keyboard, which
-  // reaches a child anyway.
+  // Returns the signal of the last request, if a process has sent it. 0 if it came from the
+  // keyboard, which reaches a child anyway.
   int forwardable() const { return forwardable_; }
 
  private:

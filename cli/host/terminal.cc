@@ -22,7 +22,7 @@ std::string seconds(std::chrono::nanoseconds time) {
   return decimal(std::chrono::duration<double>(time).count(), 1);
 }
 
-// Whether the terminal knows colours and other control sequences.
+// Returns whether the terminal knows colours and other control sequences.
 bool takes_sequences(int fd) {
   const char* term = std::getenv("TERM");
   return ::isatty(fd) == 1 && term != nullptr && std::string_view(term) != "dumb";

@@ -1,4 +1,4 @@
-// What the terminal of a stream can show, and the line that is redrawn there.
+// This is what the terminal of a stream can show, and the line that is redrawn there.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ enum class ColorMode { kAuto, kAlways, kNever };  // --color
 bool use_color(ColorMode mode, int fd);
 // Returns 0 if it is no terminal.
 std::size_t terminal_width(int fd);
-// Whether the locale uses UTF-8.
+// Returns whether the locale uses UTF-8.
 bool shows_unicode();
 
 // The status line of a recording or a check. It is shown on a terminal only, redrawn in place, and

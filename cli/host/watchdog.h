@@ -58,9 +58,9 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Why the remedy was called, if it was. Thread-safe.
+  // Returns why the remedy was called, if it was. Thread-safe.
   Reason reason() const { return reason_; }
-  // The same in words; empty for kCancelled and kTimeout, which are no trouble.
+  // Returns the same in words; empty for kCancelled and kTimeout, which are no trouble.
   std::string trouble() const;
 
  private:

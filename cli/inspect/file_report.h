@@ -20,7 +20,7 @@ struct FileReport {
   FileInspection inspection;
 };
 
-// The processor. For a file of a platform that the ABI does not know, it is that platform.
+// Returns the processor. For a file of a platform that the ABI does not know, it is that platform.
 inline std::string platform_of(const FileInspection& seen) {
   return seen.foreign_platform.empty() ? std::string(machine_name(seen.machine))
                                        : seen.foreign_platform;
@@ -41,13 +41,14 @@ struct InspectReport {
   std::size_t publishing = 0;  // files with the verdict readable or compliant
 };
 
-// The table for people: a line for each file, with findings below it. Empty if there are no files.
+// Returns the table for people: a line for each file, with findings below it. Empty if there are no
+// files.
 std::string render_table(std::span<const FileReport> files);
 // Everything about one file.
 std::string render_details(const FileReport& file);
 
-// The output for programs; docs/schema/inspect-json.md has every field. It is one JSON object,
-// indented, with a newline at its end.
+// Returns the output for programs; docs/schema/inspect-json.md has every field. It is one JSON
+// object, indented, with a newline at its end.
 std::string render_inspect_json(const InspectReport& report);
 
 }  // namespace labelscope::cli

@@ -15,11 +15,11 @@ struct FoundFile {
   bool named = false;  // named on the command line
 };
 
-// The path without symbolic links: a process that maps the file shows it by this name, and the
-// ABI's expression is matched against it. It is the path itself if it cannot be resolved.
+// Returns the path without symbolic links: a process that maps the file shows it by this name, and
+// the ABI's expression is matched against it. It is the path itself if it cannot be resolved.
 std::string mapped_path(const std::string& path);
 
-// Whether it begins as an ELF file does.
+// Returns whether it begins as an ELF file does.
 bool is_elf(const UniqueFd& file);
 
 // Calls `use` for each regular file, with a descriptor that is open for reading; calls `problem`

@@ -49,7 +49,7 @@ struct UnwindReport {
 UnwindReport report_unwinding(std::string path, UniqueFd file, TableWorker& tables,
                               FileNamer& names);
 
-// The text for people: everything if it is one file, a line each if there are several.
+// Returns the text for people: everything if it is one file, a line each if there are several.
 std::string render_unwinding(const UnwindReport& report);
 std::string render_unwinding_table(std::span<const UnwindReport> reports);
 // docs/schema/inspect-json.md describes it.

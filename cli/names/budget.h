@@ -1,6 +1,6 @@
-// How much work on one file may cost. Each step pays from it before it does something, so that no
-// file, however small and however made, can make it do more: a hundred million entries are a
-// hundred kilobytes on disk, compressed.
+// This limits how much work on one file may cost. Each step pays from it before it does something,
+// so that no file, however small and however made, can make it do more: a hundred million entries
+// are a hundred kilobytes on disk, compressed.
 //
 // A step that cannot pay leaves out what it would have found; the rest continues without it. Work
 // inside libdw, whose cost is not known beforehand, is bounded from outside (cli/worker): by memory
@@ -43,7 +43,7 @@ class Budget {
   bool spend(Cost cost, std::uint64_t count = 1);
   // Adds time for more addresses.
   void allow(std::chrono::milliseconds more) { time_end_ += more; }
-  // What was left out, and which limit was the reason; empty if nothing was.
+  // Returns what was left out, and which limit was the reason; empty if nothing was.
   std::string left_out() const;
 
  private:

@@ -121,7 +121,8 @@ bool DwarfScopes::add_functions(Dwarf_Die& parent, int depth, std::vector<Range>
   return true;
 }
 
-// Whether libdw may be asked for a line or a file of this unit: it decodes all of them at once.
+// Returns whether libdw may be asked for a line or a file of this unit: it decodes all of them at
+// once.
 bool DwarfScopes::can_afford_lines(Dwarf_Die& unit_die) {
   Dwarf_Attribute attribute;
   Dwarf_Word offset = 0;

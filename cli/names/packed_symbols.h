@@ -12,8 +12,8 @@
 
 namespace labelscope::cli {
 
-// Whether there is such a section. If this fails there is one, and libdwfl must not look for
-// symbols. With kLimit the budget knows the reason.
+// Returns whether there is such a section. If this fails there is one, and libdwfl must not look
+// for symbols. With kLimit the budget knows the reason.
 Result<bool> check_packed_symbols(Elf* elf, Budget& budget);
 
 }  // namespace labelscope::cli

@@ -50,7 +50,7 @@ class PerfMap {
   Match look_up(Address address) const;
   std::string_view find(Address address) const { return look_up(address).name; }
   std::size_t lines() const { return functions_.size(); }
-  // What was not read, in words; empty if nothing.
+  // Returns what was not read, in words; empty if nothing.
   const std::string& left_out() const { return left_out_; }
 
  private:

@@ -15,19 +15,19 @@ namespace labelscope::cli {
 
 struct CommandTexts;
 
-// The sentence about a command that is none of `known`: "unknown command recrod; did you mean
-// record?"
+// Returns the sentence about a command that is none of `known`: "unknown command recrod; did you
+// mean record?"
 std::string unknown_command_text(std::string_view word, const std::vector<std::string>& known);
 
-// The sentence about the words in app.remaining(), which are no options and no values of options:
-// mostly a program without the -- in front of it, or a process ID without its option.
+// Returns the sentence about the words in app.remaining(), which are no options and no values of
+// options: mostly a program without the -- in front of it, or a process ID without its option.
 std::string extras_text(const CommandTexts& texts, const CLI::App& app);
 
 // "--duration: a value is wanted, and -p is an option"; empty if no option has taken another as its
 // value.
 std::string swallowed_option_text(const CLI::App& app);
 
-// The sentence about an option that lacks its value, or has one and takes none.
+// Returns the sentence about an option that lacks its value, or has one and takes none.
 std::string mismatch_text(const CLI::ArgumentMismatch& error, const CLI::App& app);
 
 }  // namespace labelscope::cli

@@ -1,5 +1,5 @@
-// Labels that no program publishes, for record and dump: variables that the user names (--tls), and
-// properties of the process (--env-label, --env-labels, --process-label).
+// Labels that no program publishes, for record and dump: variables that the user names
+// (--variable), and properties of the process (--env-label, --env-labels, --process-label).
 #pragma once
 
 #include <string>

@@ -70,7 +70,7 @@ class OptionList {
 
   // Call it after parsing. Throws CLI::ValidationError (refuse() of values.h).
   void read() const;
-  // Whether the option was typed, also with an empty argument.
+  // Returns whether the option was typed, also with an empty argument.
   bool given(const char* option) const;
 
  private:

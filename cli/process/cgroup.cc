@@ -16,7 +16,7 @@ bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 bool all_hex(std::string_view text) { return std::ranges::all_of(text, is_hex); }
 
-// Whether the text is a UUID with "-" or "_" between its parts.
+// Returns whether the text is a UUID with "-" or "_" between its parts.
 bool is_uuid(std::string_view text) {
   if (text.size() != kUuidLength) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -37,7 +37,7 @@ class ModuleTable {
   Index kernel();
   MappedFiles& files() { return open_; }
   Family new_family() { return ++families_; }
-  // The number of mappings without samples that were forgotten for want of room.
+  // Returns the number of mappings without samples that were forgotten for want of room.
   std::uint64_t forgotten() const { return forgotten_; }
   void count_forgotten() { ++forgotten_; }
 
@@ -82,10 +82,11 @@ class AddressSpace {
     program_.reset();
   }
 
-  // The module at a user address, or kNoIndex.
+  // Returns the module at a user address, or kNoIndex.
   Index module_at(Address address, const FindProcess& process = {});
-  // The module of the main program. If load() was never called, it is the module of the first file
-  // that was mapped: the kernel maps the program before its interpreter. kNoIndex: not known.
+  // Returns the module of the main program. If load() was never called, it is the module of the
+  // first file that was mapped: the kernel maps the program before its interpreter. kNoIndex: not
+  // known.
   Index program(const FindProcess& process = {});
   // Changes when an address may belong to something else than before. Then clear caches that have
   // addresses as keys.

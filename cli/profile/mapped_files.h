@@ -74,7 +74,7 @@ class MappedFiles {
 
   // At most `most` sampled files are open at the same time.
   explicit MappedFiles(std::size_t most = own_share());
-  // The part of the limit on open files that they may take.
+  // Returns the part of the limit on open files that they may take.
   static std::size_t own_share();
 
   struct Ready {
@@ -87,7 +87,7 @@ class MappedFiles {
   const File& take(const Mapping& mapping, FileState mapped, const FindProcess& process,
                    Family family);
 
-  // Why a file that was given up has no names.
+  // Returns why a file that was given up has no names.
   std::string given_up_text() const;
 
  private:

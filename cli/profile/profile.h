@@ -66,7 +66,7 @@ struct Location {
   // True if a frame pointer led here, because the called code has no call frame information.
   bool by_frame_pointer = false;
 
-  // Whether the function has a name from a symbol table or debug information.
+  // Returns whether the function has a name from a symbol table or debug information.
   bool has_name() const { return !lines.empty() && !lines.back().system_name.empty(); }
 };
 
@@ -127,7 +127,7 @@ struct Ledger {
   StopSummary stops;
   TimeLedger time;
 
-  // All that files count by name: the counters, and the times of stops.
+  // Returns all that files count by name: the counters, and the times of stops.
   std::map<std::string, std::uint64_t> named() const;
   void set_named(const std::string& name, std::uint64_t count);
 };
@@ -171,9 +171,9 @@ struct Profile {
   std::vector<SampleRow> rows;
   Ledger ledger;
 
-  // What the weights of all value types together measure, for outputs that show one number.
+  // Returns what the weights of all value types together measure, for outputs that show one number.
   ValueType whole_value() const;
-  // Whether rows are of different kinds, so that each row's kind must be shown.
+  // Returns whether rows are of different kinds, so that each row's kind must be shown.
   bool has_kinds() const { return values.size() > 1; }
   std::size_t kind_count() const { return has_kinds() ? values.size() : 0; }
   bool counts_samples() const { return counted == kSamples; }

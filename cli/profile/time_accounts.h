@@ -1,4 +1,5 @@
-// How much time each sample stands for, so that the sum is what the kernel has counted.
+// This finds out how much time each sample stands for, so that the sum is what the kernel has
+// counted.
 //
 // The problem: samples come at random moments. If each stood for one period, a share of time would
 // be as uncertain as an opinion poll. But the kernel counts the CPU time of every thread exactly.

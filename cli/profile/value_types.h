@@ -1,4 +1,5 @@
-// What the weights of samples measure: a kind of time, or what a pprof file of another tool counts.
+// This is what the weights of samples measure: a kind of time, or what a pprof file of another tool
+// counts.
 //
 // A profile has one value type, or one for each kind of time that its threads were sampled in; then
 // they have one unit, and together they are all the time of these threads. A row is of one of them
@@ -43,7 +44,8 @@ ValueType time_value(ls_sample_kind kind);
 // Returns null if it is none of these times.
 const TimeKind* time_kind(const ValueType& value);
 
-// The text that recordings have: "cpu" for a kind of time, "inuse_space/bytes" for anything else.
+// Returns the text that recordings have: "cpu" for a kind of time, "inuse_space/bytes" for anything
+// else.
 std::string text_of(const ValueType& value);
 std::optional<ValueType> parse_value_type(std::string_view text);
 

@@ -1,4 +1,4 @@
-// What a recording prints on stderr about its targets and about itself.
+// This is what a recording prints on stderr about its targets and about itself.
 #pragma once
 
 #include <chrono>

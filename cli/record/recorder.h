@@ -29,7 +29,7 @@
 
 namespace labelscope::cli {
 
-// What the plans of processes found out about a variable of --tls.
+// What the plans of processes found out about a variable of --variable.
 struct VariableSeen {
   bool found = false;                        // some process had it
   std::optional<MissingVariable> missing{};  // the reason of a process that has not

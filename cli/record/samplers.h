@@ -23,8 +23,8 @@ struct OpenedSampler {
   bool remark_warns = false;  // something is wrong: show it without --verbose, too
 };
 
-// Whether --backend auto uses ptrace instead of BPF after this error: the rights, the kernel or a
-// limit do not allow BPF. Any other failure is reported, not worked around.
+// Returns whether --backend auto uses ptrace instead of BPF after this error: the rights, the
+// kernel or a limit do not allow BPF. Any other failure is reported, not worked around.
 bool calls_for_ptrace(const Error& of_bpf);
 
 // Takes no sample yet. With kPermission, the context is a message of several lines.

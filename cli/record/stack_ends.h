@@ -13,8 +13,8 @@ namespace labelscope::cli {
 // the stacks by their ends. The ledger gets a counter for each end (for example "stacks-complete").
 void count_stack_ends(Profile& profile);
 
-// The sentence on how many stacks reached the start of their thread, if more than a tenth did not.
-// Empty otherwise, and if no stacks were asked for.
+// Returns the sentence on how many stacks reached the start of their thread, if more than a tenth
+// did not. Empty otherwise, and if no stacks were asked for.
 std::string stack_ends_text(const Profile& profile);
 
 // From which second on stacks were whole. The tables by which they are unwound are made while the

@@ -42,17 +42,19 @@ class Targets {
 
   virtual ~Targets() = default;
 
-  // The first processes to record, at least one.
+  // Returns the first processes to record, at least one.
   const std::vector<Pid>& first() const { return first_; }
-  // Whether processes that these start are recorded, too. The sampler admits them when they fork.
+  // Returns whether processes that these start are recorded, too. The sampler admits them when they
+  // fork.
   bool admits_children() const { return admits_children_; }
   // The files of the recording are named after this: "postgres-4242", which is safe in a file name.
   const std::string& base_name() const { return base_name_; }
-  // The text for messages, after add_to(): "4242 (postgres) and its 3 child processes".
+  // Returns the text for messages, after add_to(): "4242 (postgres) and its 3 child processes".
   virtual std::string names() const = 0;
-  // Whether labelscope starts them. In that case nothing is known of their files before release().
+  // Returns whether labelscope starts them. In that case nothing is known of their files before
+  // release().
   virtual bool is_command() const { return false; }
-  // The work that is still to be done with them, as bits of RemainingWork.
+  // Returns the work that is still to be done with them, as bits of RemainingWork.
   virtual unsigned remaining_work() const { return 0; }
 
   // Adds those that exist now. Fails with kPermission, kVanished or kNotFound if one cannot be
@@ -61,12 +63,13 @@ class Targets {
   // Sampling has begun: a process that was held back for that continues.
   virtual std::optional<NotStarted> release() { return std::nullopt; }
   virtual bool ended() = 0;
-  // Why they do not run, and what lets them continue; empty if nothing holds them.
+  // Returns why they do not run, and what lets them continue; empty if nothing holds them.
   std::string standstill() const;
-  // The kernel's own sum of the CPU time of all that is recorded, once they have ended; 0: unknown.
+  // Returns the kernel's own sum of the CPU time of all that is recorded, once they have ended; 0:
+  // unknown.
   virtual std::uint64_t whole_time_ns() const { return 0; }
-  // The exit status of labelscope after a successful recording. Waits for a command to end, and
-  // calls `on_waiting` before.
+  // Returns the exit status of labelscope after a successful recording. Waits for a command to end,
+  // and calls `on_waiting` before.
   virtual int exit_status(Signals&, const std::function<void()>& /*on_waiting*/) { return kExitOk; }
 
  protected:

@@ -29,9 +29,9 @@ class Outputs {
 
   // OutputFile::can_be_named() for all of them.
   bool can_be_named() const;
-  // Whether one of the files is stdout.
+  // Returns whether one of the files is stdout.
   bool take_stdout() const;
-  // How many samples the formats want with their time.
+  // Returns how many samples the formats want with their time.
   std::size_t timed_samples() const;
 
   // Writes all files. If some fail, it writes the others, and `errors` has the failures.

@@ -91,7 +91,7 @@ void ProfileReport::say_label_sets() const {
                ", or put its values into 256 groups with --label-hash " + key);
 }
 
-// What to do next; empty if nothing is known to help.
+// Returns what to do next; empty if nothing is known to help.
 std::string ProfileReport::next_step() const {
   const auto pprof = std::find_if(written_.begin(), written_.end(), [](const WrittenFile& file) {
     return file.format == Format::kPprof && file.path != "-";

@@ -1,4 +1,4 @@
-// What record and report print about a profile: files, tables, and the numbers that add up.
+// This is what record and report print about a profile: files, tables, and the numbers that add up.
 #pragma once
 
 #include <iosfwd>
@@ -11,7 +11,7 @@
 
 namespace labelscope::cli {
 
-// The style that suits `fd`.
+// Returns the style that suits `fd`.
 SummaryStyle style_for(ColorMode mode, int fd);
 
 class ProfileReport {

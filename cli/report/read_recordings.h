@@ -25,8 +25,8 @@ struct ReadRecordings {
 ReadRecordings read_recordings(const std::vector<std::string>& paths, const Selection& selection,
                                const std::string& value);
 
-// Whether its values are all 0, which a file of another tool may have: shares of nothing do not
-// exist.
+// Returns whether its values are all 0, which a file of another tool may have: shares of nothing do
+// not exist.
 bool has_no_values(const Profile& profile);
 // Returns "its values are all 0: 12 entries of contentions".
 std::string no_values_text(const Profile& profile);

@@ -66,7 +66,7 @@ std::optional<Offsetting> offsetting(std::uint32_t word) {
   }
 }
 
-// Whether additions to `base`, or to registers made from it, reach the wanted number.
+// Returns whether additions to `base`, or to registers made from it, reach the wanted number.
 bool reaches(std::span<const std::uint32_t> words, unsigned base, std::uint64_t wanted) {
   struct Known {
     bool known = false;
@@ -84,7 +84,8 @@ bool reaches(std::span<const std::uint32_t> words, unsigned base, std::uint64_t 
   return false;
 }
 
-// Whether a constant of 16 bits is among the instructions: larger offsets are made with these.
+// Returns whether a constant of 16 bits is among the instructions: larger offsets are made with
+// these.
 bool has_constant(std::span<const std::uint32_t> words, std::uint64_t wanted) {
   return std::ranges::any_of(words, [&](std::uint32_t word) {
     const bool moves = bits(word, 30, 23) == 0xA5 || bits(word, 30, 23) == 0xE5;

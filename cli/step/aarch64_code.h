@@ -30,9 +30,9 @@ Flow flow_of(std::uint32_t word);
 // BRK, with any number: compilers have some of their own.
 bool is_breakpoint(std::uint32_t word);
 
-// The addresses at which a sequence of an exclusive load and its store can be left, if the first
-// instruction begins one; else none. A sequence that waits by jumping back to its own beginning has
-// not left it.
+// Returns the addresses at which a sequence of an exclusive load and its store can be left, if the
+// first instruction begins one; else none. A sequence that waits by jumping back to its own
+// beginning has not left it.
 //
 // Any interruption of a thread between the two, also the trap of a step, clears the monitor that
 // the store checks: the store fails, and the program tries again. If it is stepped, it does so for
@@ -41,10 +41,10 @@ std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<cons
 
 // This many instructions are examined after one that begins an address.
 inline constexpr std::size_t kWordsAhead = 128;
-// Whether the instruction at `address`, the first of `words`, begins the address of a wanted
-// variable: it reads the thread pointer, and an offset is added after it; or it has the page of a
-// slot, and the rest of the slot's address comes after it. Registers are followed, branches are
-// not.
+// Returns whether the instruction at `address`, the first of `words`, begins the address of a
+// wanted variable: it reads the thread pointer, and an offset is added after it; or it has the page
+// of a slot, and the rest of the slot's address comes after it. Registers are followed, branches
+// are not.
 bool begins_reference(Address address, std::span<const std::uint32_t> words,
                       const VariableReferences& wanted);
 // A quick test: false for most instructions, whatever variable is wanted.

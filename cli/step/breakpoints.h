@@ -26,7 +26,7 @@ class Breakpoints {
   bool add(Address address);
   void remove(Address address);
   bool has(Address address) const { return points_.count(address) != 0; }
-  // Whether a breakpoint instruction is in memory there, ours or the program's own.
+  // Returns whether a breakpoint instruction is in memory there, ours or the program's own.
   bool is_trap(Address address) const;
 
   // Call them before and after a thread executes the replaced instruction. If the program has

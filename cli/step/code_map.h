@@ -43,12 +43,12 @@ struct MappedCode {
   CodeFile* file = nullptr;
 };
 
-// The function's name in the source. Compilers add a suffix to the parts and variants that they
-// make of a function ("f.constprop.0", "f.cold").
+// Returns the function's name in the source. Compilers add a suffix to the parts and variants that
+// they make of a function ("f.constprop.0", "f.cold").
 std::string source_name(const std::string& function);
 
-// The index of the innermost inlined function whose source is the author's own; lines.size() if
-// there is none.
+// Returns the index of the innermost inlined function whose source is the author's own;
+// lines.size() if there is none.
 std::size_t authors_level(const std::vector<SourceLine>& lines);
 
 class CodeMap {
@@ -79,10 +79,10 @@ class CodeMap {
   std::optional<Function> function_at(Address address) const;
   // The innermost inlined function comes first; empty if nothing is known. The result is cached.
   const std::vector<SourceLine>& lines_at(Address address);
-  // The line in the author's own source, if there is one.
+  // Returns the line in the author's own source, if there is one.
   CodePlace place_at(Address address);
-  // Whether the code at this address is the author's own. It is not if it is the runtime's, if it
-  // comes from headers of other authors, or if it has no lines in a file that has some (a
+  // Returns whether the code at this address is the author's own. It is not if it is the runtime's,
+  // if it comes from headers of other authors, or if it has no lines in a file that has some (a
   // statically linked libc).
   bool is_authors(Address address);
   FileNamer& namer() const { return namer_; }

@@ -54,7 +54,7 @@ class Disassembler {
   cs_insn* instruction_ = nullptr;
 };
 
-// The addresses at which a sequence of an exclusive load and its store, begun by the first
+// Returns the addresses at which a sequence of an exclusive load and its store, begun by the first
 // instruction, can be left. It must run as if it were one instruction (aarch64_code.h). Empty if
 // none begins, as always on x86-64.
 std::vector<Address> exits_of_exclusive_sequence(Address address, std::span<const std::byte> code);

@@ -23,21 +23,21 @@ class LabelWatch {
   LabelWatch(Pid pid, const MemorySource& memory, Address variable, const LabelSource& source,
              Facts facts);
 
-  // Whether any byte of variable, set, elements, keys and values has changed since the last look.
-  // If so, reads everything again. `mapping_changed`: memory may have been mapped or unmapped
+  // Returns whether any byte of variable, set, elements, keys and values has changed since the last
+  // look. If so, reads everything again. `mapping_changed`: memory may have been mapped or unmapped
   // since, because the thread made a system call. That matters for a set that could not be read: it
   // has no bytes to compare.
   bool look(bool mapping_changed);
 
   const SetCheck& seen() const { return seen_; }
-  // The state before the last look() that returned true.
+  // Returns the state before the last look() that returned true.
   const SetCheck& before() const { return before_; }
-  // Whether the last look() found another value of the variable, which means that another set was
-  // published.
+  // Returns whether the last look() found another value of the variable, which means that another
+  // set was published.
   bool published() const { return published_; }
   Address variable() const { return variable_; }
-  // The words that a writer is likely to write next, for watchpoints. The variable is first, then
-  // the words at which the last changes began.
+  // Returns the words that a writer is likely to write next, for watchpoints. The variable is
+  // first, then the words at which the last changes began.
   std::vector<Address> likely_words() const;
 
  private:
@@ -60,7 +60,8 @@ class LabelWatch {
   bool published_ = false;
 };
 
-// Whether two states of a set are equal: the labels, and the rules that it breaks, notes included.
+// Returns whether two states of a set are equal: the labels, and the rules that it breaks, notes
+// included.
 bool same_state(const SetCheck& a, const SetCheck& b);
 
 }  // namespace labelscope::cli

@@ -64,7 +64,7 @@ std::uint64_t ThreadStepper::allowance(const Frame& frame) {
   return process_.suspects().was_long(frame.entry) ? kLongCallee : kStableSteps;
 }
 
-// Whether the function is a trigger for another reason than being part of the program.
+// Returns whether the function is a trigger for another reason than being part of the program.
 bool ThreadStepper::leads_to_updates(Address function) {
   return (process_.triggers().at(function) & ~kSuspectTrigger) != 0;
 }

@@ -107,7 +107,8 @@ class ProgramTracer {
     options_.progress(effort);
   }
 
-  // Whether the thread is at a system call. Its time does not count as stepping: the call may wait.
+  // Returns whether the thread is at a system call. Its time does not count as stepping: the call
+  // may wait.
   static bool is_in_call(const TracedThread& thread) { return thread.flow == Flow::kSystemCall; }
 
   void handle(const TracedThreads::Event& event) {

@@ -46,7 +46,7 @@ class Suspects {
   // Forgets functions whose memory is gone.
   void forget(Address start, Address end);
 
-  // Whether to step a call of this function, which is a trigger for no other reason. If the
+  // Returns whether to step a call of this function, which is a trigger for no other reason. If the
   // function is none of the author's, the answer is no, and it stops being a trigger.
   bool is_worth_stepping(Address function);
   // A thread without labels has called the function.
@@ -57,8 +57,8 @@ class Suspects {
   void let_go(Address function);
   // Labels have changed, and no step has shown which function did it.
   void suspect_again();
-  // The numbers of functions that are let go now: because they changed no label, and unseen,
-  // because threads without labels called them again and again.
+  // Returns the numbers of functions that are let go now: because they changed no label, and
+  // unseen, because threads without labels called them again and again.
   std::size_t count_let_go() const { return let_go_.size() - passed_.size(); }
   std::size_t count_passed() const { return passed_.size(); }
 

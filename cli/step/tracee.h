@@ -29,9 +29,9 @@ struct Position {
 };
 
 std::optional<Position> read_position(Tid tid);
-// Whether a thread that is about to begin a system call at `position` makes it to sleep, or to wait
-// for something outside of the program. False if the time to wait is 0, which only polls. False for
-// futex(), which waits for other threads: a lock in the middle of an update does so, too.
+// Returns whether a thread that is about to begin a system call at `position` makes it to sleep, or
+// to wait for something outside of the program. False if the time to wait is 0, which only polls.
+// False for futex(), which waits for other threads: a lock in the middle of an update does so, too.
 bool is_waiting_call(const Position& position, const MemorySource& memory);
 bool write_pc(Tid tid, Address pc);
 
@@ -44,8 +44,8 @@ struct CallSite {
 CallSite call_site_at_entry(const Position& position, Address stack_word);
 // Returns the same for a call that was executed at `before` by an instruction of this size.
 CallSite call_site_of(const Position& before, std::size_t instruction_size);
-// Whether a thread at `position` has left a function that was called like this: by return, or
-// because its stack was unwound.
+// Returns whether a thread at `position` has left a function that was called like this: by return,
+// or because its stack was unwound.
 bool has_left(const CallSite& call, const Position& position);
 
 enum class Resume { kRun, kStep };
@@ -100,9 +100,10 @@ inline constexpr std::size_t kMaxWatchpoints = 4;
 // most kMaxWatchpoints), and at no others. If the processor has fewer watchpoints, the first
 // addresses count. Returns false if the processor or the kernel does not support it.
 bool watch_words(Tid tid, std::span<const Address> addresses);
-// Whether a watched thread really stops. Under some hypervisors debug registers can be set and
-// never report anything. A child of ours shows it. It is also false if LABELSCOPE_NO_WATCHPOINTS is
-// set in the environment, so that a check without watchpoints can be tested on each machine.
+// Returns whether a watched thread really stops. Under some hypervisors debug registers can be set
+// and never report anything. A child of ours shows it. It is also false if
+// LABELSCOPE_NO_WATCHPOINTS is set in the environment, so that a check without watchpoints can be
+// tested on each machine.
 bool watchpoints_report();
 
 #if defined(__x86_64__)

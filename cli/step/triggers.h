@@ -1,6 +1,6 @@
-// Where stepping begins: addresses in the code of a process at which a breakpoint stops a thread
-// that runs freely, with the reasons. If a trigger is missing, an update is missed. One trigger too
-// many only costs time.
+// This is where stepping begins: addresses in the code of a process at which a breakpoint stops a
+// thread that runs freely, with the reasons. If a trigger is missing, an update is missed. One
+// trigger too many only costs time.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ class Triggers {
 
   void add(Address address, unsigned reasons);
   void remove(Address address, unsigned reasons);
-  // The reasons at an address; 0: none.
+  // Returns the reasons at an address; 0: none.
   unsigned at(Address address) const;
 
   // Adds the triggers in loaded code. The plan names the files that publish.
@@ -60,7 +60,7 @@ class Triggers {
 
   // Declared updates that no file had, as the user named them.
   std::set<std::string> missing() const;
-  // Whether some trigger leads to updates.
+  // Returns whether some trigger leads to updates.
   bool any_writer() const { return writers_ != 0; }
   void remove_all();
   // Forgets the triggers in this range, whose memory is gone.

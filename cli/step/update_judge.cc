@@ -16,7 +16,7 @@ bool starts_with(const Chain& chain, const Chain& start, std::size_t length) {
                     chain.begin());
 }
 
-// Whether an element of a chain stands for a call of an inlined function.
+// Returns whether an element of a chain stands for a call of an inlined function.
 bool is_inlined(const std::string& element) { return element.find('@') != std::string::npos; }
 
 // The element "#7 f" is an activation of f, "f@12" is an inlined call.
@@ -34,13 +34,13 @@ Chain shared_function(const Change& first, const Change& second) {
   return own_code ? Chain(first.chain.begin(), differs.in1) : Chain();
 }
 
-// Whether the thread did something in between that shows that the state was meant.
+// Returns whether the thread did something in between that shows that the state was meant.
 bool is_parted(const Interval& between) {
   return between.ran_free || between.waited || between.steps > kStableSteps;
 }
 
-// Whether a loop around an inlined function came to its next iteration: there was a jump back in
-// the function that it is inlined into, from outside of the inlined one.
+// Returns whether a loop around an inlined function came to its next iteration: there was a jump
+// back in the function that it is inlined into, from outside of the inlined one.
 bool came_around(const Chain& common, const Interval& between) {
   if (!is_inlined(common.back())) return false;
   return std::any_of(between.jumps_back.begin(), between.jumps_back.end(), [&](const Chain& jump) {

@@ -90,7 +90,7 @@ class UpdateJudge {
   void finish(const SetCheck& now);
   // The set changed while the thread ran freely. Call finish() before this.
   void found(const SetCheck& at_rest);
-  // The number of updates that were stepped through from beginning to end.
+  // Returns the number of updates that were stepped through from beginning to end.
   std::uint64_t updates() const { return closed_; }
   // Functions of the program of which one call published a set and then changed it in place. These
   // count as two updates. Whether they are two, only the author knows.
@@ -100,7 +100,8 @@ class UpdateJudge {
   static bool are_one_update(const Change& first, const Change& second, const Interval& between);
   void note_doubt(const Change& first, const Change& second, const Interval& between);
   void close();
-  // What is wrong for readers while the set is as it is after this change; nullopt: nothing.
+  // Returns what is wrong for readers while the set is as it is after this change; nullopt:
+  // nothing.
   std::optional<std::string> what_is_torn(const Change& change) const;
   void report_rules(const Change& change, const SetCheck& before);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kSystem = "/usr/lib/debug";
 
-// Whether the text is only the name of a file in a folder.
+// Returns whether the text is only the name of a file in a folder.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.size() <= NAME_MAX &&
          name.find('/') == std::string::npos;
@@ -39,7 +39,7 @@ UniqueFd open_without_links(int folder, const char* path, std::uint64_t flags) {
   return UniqueFd(static_cast<int>(::syscall(SYS_openat2, folder, path, &how, sizeof how)));
 }
 
-// Whether only root and the user of labelscope can put another file there.
+// Returns whether only root and the user of labelscope can put another file there.
 bool is_trusted(const UniqueFd& folder) {
   struct stat status {};
   return ::fstat(folder.get(), &status) == 0 &&

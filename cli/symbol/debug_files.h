@@ -46,8 +46,8 @@ class DebugFiles {
   // For the program or library `file`, which its process names `path`. Never the file itself: a
   // debug link may have its name.
   DebugFile find(const WantedDebugFile& wanted, const std::string& path, const UniqueFd& file);
-  // A sentence about a file without debug information: where that was looked for, and what would
-  // help.
+  // Returns a sentence about a file without debug information: where that was looked for, and what
+  // would help.
   std::string remedy(const std::string& build_id, const std::string& path, const UniqueFd& file);
 
  private:

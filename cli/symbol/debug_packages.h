@@ -1,4 +1,4 @@
-// Which package would bring the debug symbols of a file that dpkg(1) has installed.
+// This finds out which package would bring the debug symbols of a file that dpkg(1) has installed.
 //
 // dpkg keeps the names of a package's files in /var/lib/dpkg/info/PACKAGE.list, which only root can
 // change. They are read once, at the first call, and kept as hashes: a desktop has a million.

@@ -23,7 +23,7 @@ class Debuginfod {
   Debuginfod& operator=(const Debuginfod&) = delete;
   ~Debuginfod();
 
-  // Whether the user has named servers.
+  // Returns whether the user has named servers.
   static bool has_servers();
 
   struct Answer {

@@ -31,7 +31,7 @@ class KernelSymbols {
   // from any. The views live as long as this object.
   std::optional<KernelSymbol> find(Address address) const;
 
-  // The number of lines that are no symbol in the known form; they were left out.
+  // Returns the number of lines that are no symbol in the known form; they were left out.
   std::size_t malformed_lines() const { return malformed_lines_; }
 
  private:

@@ -261,8 +261,8 @@ class Run {
     return location.address - profile_.modules[location.module].load_bias;
   }
 
-  // Whether the file is of the build that ran. If the module has no build ID yet, it gets the
-  // file's. A name from another build would be worse than none.
+  // Returns whether the file is of the build that ran. If the module has no build ID yet, it gets
+  // the file's. A name from another build would be worse than none.
   bool same_build(Index i, const NamedFile& symbols) {
     ProfileModule& module = profile_.modules[profile_.locations[i].module];
     if (module.build_id.empty()) module.build_id = symbols.build_id();

@@ -39,7 +39,7 @@ void append_byte_escape(std::string& out, char byte) {
 
 bool between(char32_t code, char32_t first, char32_t last) { return code >= first && code <= last; }
 
-// Whether the character is invisible and at least as wide as a space.
+// Returns whether the character is invisible and at least as wide as a space.
 bool is_space(char32_t code) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(code)) == UTF8PROC_CATEGORY_ZS;
 }

@@ -24,8 +24,8 @@ std::string escape_terminal(std::string_view bytes);
 // them gets a backslash in front.
 std::string quote_terminal(std::string_view bytes);
 
-// Whether text between other words may be taken for more than one word, or for none: it is empty,
-// or has spaces of any kind, quotes or backslashes.
+// Returns whether text between other words may be taken for more than one word, or for none: it is
+// empty, or has spaces of any kind, quotes or backslashes.
 bool needs_quotes(std::string_view bytes);
 
 // Escapes for one frame of a folded line: as for a terminal, and with no ';' and no leading or

@@ -9,12 +9,12 @@
 
 namespace labelscope::cli {
 
-// A part of a whole in tenths of a per cent, by one rule for all outputs: rounded to the nearest,
-// except that 1000 and 0 mean all of it and nothing. 0 if there is no whole. Equal parts have equal
-// shares, so printed shares need not add up to 100.0%, as the counts do.
+// Returns a part of a whole in tenths of a per cent, by one rule for all outputs: rounded to the
+// nearest, except that 1000 and 0 mean all of it and nothing. 0 if there is no whole. Equal parts
+// have equal shares, so printed shares need not add up to 100.0%, as the counts do.
 std::uint64_t share_of_1000(std::uint64_t part, std::uint64_t whole);
 
-// The shares of all counts in their sum.
+// Returns the shares of all counts in their sum.
 std::vector<std::uint64_t> shares_of_1000(const std::vector<std::uint64_t>& counts);
 
 // Makes "98.7%" of 987.
@@ -37,7 +37,7 @@ class ShareError {
  public:
   // Adds samples to the whole.
   void add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples);
-  // The error of a part, by its time in each account.
+  // Returns the error of a part, by its time in each account.
   double of(const std::map<std::uint32_t, std::uint64_t>& part) const;
 
  private:

@@ -8,8 +8,8 @@
 
 namespace labelscope::cli {
 
-// A label's value, escaped. Our own rows are in parentheses, those of functions begin with spaces.
-// A value that looks like one of these is put in quotes.
+// Returns a label's value, escaped. Our own rows are in parentheses, those of functions begin with
+// spaces. A value that looks like one of these is put in quotes.
 std::string shown_value(std::string_view value);
 
 // Names of functions without the parts that make them long: arguments, template arguments,

@@ -1,4 +1,4 @@
-// How the worker gives up all power over others, before it reads the first foreign byte.
+// This is how the worker gives up all power over others, before it reads the first foreign byte.
 //
 // The author of a file may know a fault in libdw, and take control of the process that reads the
 // file. So that process is the worker, and there must be nothing of value in it:

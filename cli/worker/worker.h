@@ -72,10 +72,11 @@ class Worker {
 
   bool is_running() const { return channel_.has_value(); }
   pid_t pid() const { return pid_; }
-  // The number of this process: the first is 1. The next process has none of the files of this one.
+  // Returns the number of this process: the first is 1. The next process has none of the files of
+  // this one.
   unsigned generation() const { return generation_; }
-  // The protections that the worker could not have on this machine (seal.h); empty if it has all,
-  // or if there was none yet.
+  // Returns the protections that the worker could not have on this machine (seal.h); empty if it
+  // has all, or if there was none yet.
   const std::string& not_given_up() const { return not_given_up_; }
 
  private:

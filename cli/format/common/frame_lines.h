@@ -29,7 +29,8 @@ class FrameLines {
   // Frames are escaped for folded stacks; those of the kernel end in "_[k]".
   FrameLines(const Profile& profile, const RenderOptions& options);
 
-  // The lines, ordered by prefix, then stack: lines that begin with the same frames are neighbours.
+  // Returns the lines, ordered by prefix, then stack: lines that begin with the same frames are
+  // neighbours.
   const std::vector<Line>& lines() const { return lines_; }
   // Replaces `text` by the frames of a line, joined with ';'.
   void write(const Line& line, std::string& text) const;

@@ -1,5 +1,5 @@
-// Stacks as a tree of frames, root first. Equal frames share a node, even if they come from
-// different locations.
+// A FrameTree merges stacks into a tree of frames, root first. Equal frames share a node, even if
+// they come from different locations.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace labelscope::cli {
 
-// The text for a frame without a name: "[libfoo.so+0x1234]", with the link-time address, which
-// addr2line and objdump take.
+// Returns the text for a frame without a name: "[libfoo.so+0x1234]", with the link-time address,
+// which addr2line and objdump take.
 std::string unnamed_frame(const Profile& profile, const Location& location);
 
-// The only frame of samples without a stack.
+// This is the only frame of samples without a stack.
 inline constexpr std::string_view kNoStack = "[no stack]";
 
-// The functions of a location, innermost first: several if the compiler has inlined some, and at
-// least one.
+// Returns the functions of a location, innermost first: several if the compiler has inlined some,
+// and at least one.
 std::vector<std::string> function_names(const Profile& profile, const Location& location);
 
 class FrameTree {
@@ -32,7 +32,7 @@ class FrameTree {
 
   Name name(const std::string& text);
   const std::string& text(Name name) const { return *names_[name]; }
-  // The child of `parent` with that name; it is made if there is none.
+  // Returns the child of `parent` with that name, which it makes if there is none.
   Node child(Node parent, Name name);
 
   // All node numbers are below this. A node has a higher number than its parent.
@@ -40,7 +40,7 @@ class FrameTree {
   Node parent(Node node) const { return nodes_[node].parent; }
   Name name_of(Node node) const { return nodes_[node].name; }
 
-  // The place of each node among all, ordered by the names of the frames from the root on.
+  // Returns the place of each node in preorder, with siblings sorted by name.
   std::vector<Node> places() const;
 
  private:

@@ -22,9 +22,9 @@ class GzipSource : public std::streambuf {
 
   // Empty: the file was whole.
   const std::string& problem() const { return problem_; }
-  // Whether it unpacks to far more than any recording does; reading stops there.
+  // Returns whether it unpacks to far more than any recording does; reading stops there.
   bool is_too_large() const { return too_large_; }
-  // The number of compressed bytes read so far.
+  // Returns the number of compressed bytes read so far.
   std::uint64_t taken() const { return taken_; }
 
  protected:

@@ -1,5 +1,5 @@
-// How all JSON outputs of labelscope write what JSON has no type for, and the objects that several
-// of them share.
+// This is how all JSON outputs of labelscope write what JSON has no type for, and the objects that
+// several of them share.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ Json array_json(const List& list, Convert convert) {
   return array;
 }
 
-// A count for each outcome, by its name.
+// Returns a count for each outcome, by its name.
 template <class Counts>
 Json outcomes_json(const Counts& counts) {
   Json json = Json::object();
@@ -50,17 +50,17 @@ Json outcomes_json(const Counts& counts) {
   return json;
 }
 
-// The names of the flags that are set.
+// Returns the names of the flags that are set.
 Json flags_json(unsigned flags);
 
 Json label_json(const Label& label);
-// The facts that a process has published about itself.
+// Returns the facts that a process has published about itself.
 Json attributes_json(const Attributes& attributes);
 
-// A finding: "code", "rule" ("LS003", or null), "text", "fix".
+// Returns a finding: "code", "rule" ("LS003", or null), "text", "fix".
 Json finding_json(const Finding& finding);
 
-// A place in code: all fields of a module but its ID, and the source lines of a location.
+// Returns a place in code: all fields of a module but its ID, and the source lines of a location.
 Json module_fields(const ProfileModule& module);
 Json lines_json(const Location& location);
 

@@ -22,15 +22,15 @@ std::string time_line(const Profile& profile);
 std::string stacks_line(const Ledger& ledger);
 // Profile::remarks in one line, as bytes.
 std::string remarks_line(const Profile& profile);
-// Whether taken is the sum of outcomes, written is taken without dropped, and each stack has one
-// end.
+// Returns whether taken is the sum of outcomes, written is taken without dropped, and each stack
+// has one end.
 bool adds_up(const Ledger& ledger);
 
-// The name of the end: "complete".
+// Returns the name of the end: "complete".
 std::string_view stack_end_name(ls_stack_end end);
 // The name of the end of a stack from a pprof file of another tool, which has not recorded it.
 inline constexpr std::string_view kUnknownStackEnd = "unknown";
-// The name of the stack's end, or kUnknownStackEnd.
+// Returns the name of the stack's end, or kUnknownStackEnd.
 std::string_view stack_end_name(const Stack& stack);
 
 }  // namespace labelscope::cli

@@ -1,4 +1,4 @@
-// How much memory a file may ask for while it is read.
+// This limits how much memory a file may ask for while it is read.
 //
 // A few bytes of a file can stand for a sample with hundreds of labels, or for a stack of a hundred
 // frames, and in a compressed file a thousand such samples are a few bytes again: 260 KB can ask

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, kSampleFlagCount> kFlagNames{
     "unknown-key",     "incomplete-label", "no-goroutine"};
 static_assert(!kFlagNames.back().empty(), "every flag has a name");
 
-// Whether another publisher has another value for the same key.
+// Returns whether another publisher has another value for the same key.
 bool is_disputed(const Label& label, const LabelSet& all) {
   return std::any_of(all.begin(), all.end(), [&](const Label& other) {
     return other.key == label.key && other.publisher != label.publisher &&

@@ -1,4 +1,4 @@
-// What a row has besides its stack: the thread's labels, our own keys, and words for flags.
+// This is what a row has besides its stack: the thread's labels, our own keys, and words for flags.
 #pragma once
 
 #include <bit>
@@ -24,7 +24,7 @@ inline constexpr std::string_view kFunctionKey = "function";
 // What the thread did, as the name of its kind of time. Only profiles with several kinds have this
 // key.
 inline constexpr std::string_view kStateKey = "state";
-// What every sample has.
+// Returns the keys that every sample has.
 std::vector<std::string> keys_of_every_sample();
 // Returns the keys that distinguish samples where no program sets labels. A profile may have
 // neither stacks nor kinds; without a profile these are the keys that nearly all have.
@@ -41,7 +41,7 @@ inline constexpr unsigned kSampleFlagCount = std::bit_width(unsigned{LS_SAMPLE_F
 std::string_view sample_flag_name(unsigned bit);
 // Returns "labels|bytes|slots", as far as they were cut; empty if nothing was.
 std::string truncated_words(unsigned flags);
-// The names of the flags in `flags`, joined with '|'.
+// Returns the names of the flags in `flags`, joined with '|'.
 std::string flag_words(unsigned flags);
 
 // The flags that samples of pprof and OTLP show. The other flags say how a label set was read, not
@@ -66,29 +66,29 @@ class RowLabels {
   const Process* process(const SampleRow& row) const;
   // Thread::account; kNoIndex if there is none.
   Index account(const SampleRow& row) const;
-  // The empty set if the row has no labels.
+  // Returns the empty set if the row has no labels.
   const LabelSet& label_set(const SampleRow& row) const;
-  // Whether formats must write the row's outcome because its labels do not show it: it is
+  // Returns whether formats must write the row's outcome because its labels do not show it: it is
   // unreadable, or has only the labels of its process.
   bool must_show_outcome(const SampleRow& row) const {
     return is_unreadable(row.outcome) || (row.outcome == LS_UNLABELLED && !label_set(row).empty());
   }
 
-  // The name that distinguishes a publisher's labels from another's: its file name, with "#2", "#3"
-  // from the second file of that name on; its number if the profile does not know it.
+  // Returns the name that distinguishes a publisher's labels from another's: its file name, with
+  // "#2", "#3" from the second file of that name on; its number if the profile does not know it.
   static std::string publisher_name(const Process* process, std::uint8_t publisher);
 
-  // The value of this key, or else our own value of that name; as bytes. If publishers disagree, no
-  // value wins: "a@shop|b@libplugin.so".
+  // Returns the value of this key, or else our own value of that name; as bytes. If publishers
+  // disagree, no value wins: "a@shop|b@libplugin.so".
   std::optional<std::string> value(const SampleRow& row, std::string_view key) const;
   // Our own value of that name, whatever labels there are; as bytes.
   std::optional<std::string> own_value(const SampleRow& row, std::string_view key) const;
   // "key=value" for a root frame; the value is kEmptyText, kNoneText or kUnreadableText if there is
   // nothing else to show. As bytes.
   std::string group_frame(const SampleRow& row, std::string_view key) const;
-  // All labels of the thread. No key occurs twice or is empty: docs/schema/recording-format.md,
-  // "Labels in pprof", says how keys of several publishers are distinguished. `key_text` may give
-  // keys other names.
+  // Returns all labels of the thread. No key occurs twice or is empty:
+  // docs/schema/recording-format.md, "Labels in pprof", says how keys of several publishers are
+  // distinguished. `key_text` may give keys other names.
   std::vector<TextLabel> all(const SampleRow& row,
                              std::string (*key_text)(std::string_view key)) const;
 

@@ -39,15 +39,15 @@ class ShownFrames {
   // Refers to the profile, which must pass check_tables() and outlive it.
   explicit ShownFrames(const Profile& profile);
 
-  // The frames above the stack. Empty without groups if labels could be read.
+  // Returns the frames above the stack. Empty without groups if labels could be read.
   std::vector<Number> above(const SampleRow& row, const RenderOptions& options);
   // It is never empty. `stack` may be kNoIndex.
   const std::vector<Number>& stack(Index stack);
-  // The function in which the thread itself was, innermost of those inlined.
+  // Returns the function in which the thread itself was, innermost of those inlined.
   Number leaf(Index stack) { return this->stack(stack).back(); }
   Number note(std::string_view text) { return number({std::string(text), {}, kNoIndex, kNote}); }
 
-  // All frames, by number.
+  // Returns all frames, by number.
   const std::vector<ShownFrame>& frames() const { return frames_; }
   const RowLabels& rows() const { return rows_; }
 
@@ -64,10 +64,10 @@ class ShownFrames {
   std::vector<std::vector<Number>> stacks_;     // the last one is for kNoIndex
 };
 
-// The title of a row's track: "shop, thread worker (101)". Formats with a track for each thread use
-// it.
+// Returns the title of a row's track: "shop, thread worker (101)". Formats with a track for each
+// thread use it.
 std::string thread_title(const RowLabels& rows, const SampleRow& row);
-// The name of a row's process: its comm, else its thread's name, else its ID.
+// Returns the name of a row's process: its comm, else its thread's name, else its ID.
 std::string process_title(const RowLabels& rows, const SampleRow& row);
 
 }  // namespace labelscope::cli

@@ -47,7 +47,7 @@ class FirefoxTables {
   std::uint32_t stack(const std::vector<ShownFrames::Number>& above, Index stack);
   // Returns the number in the string table of a text that is escaped already.
   std::uint32_t string(const std::string& text);
-  // The files of all frames so far.
+  // Returns the files of all frames so far.
   Json libs();
   // Writes all tables. Call it when nothing more will be added.
   void write(std::ostream& out);

@@ -16,14 +16,15 @@ class PprofLabels {
  public:
   PprofLabels(const RowLabels& rows, PprofStrings& strings) : rows_(rows), strings_(strings) {}
 
-  // The encoded fields Sample.label of a row. It is cheap if label set, thread, flags and outcome
-  // are the same as in the call before. The reference holds until the next call.
+  // Returns the encoded fields Sample.label of a row. It is cheap if label set, thread, flags and
+  // outcome are the same as in the call before. The reference holds until the next call.
   const std::string& encode(const SampleRow& row);
 
  private:
   void add_own_text(std::string_view key, std::string_view value);
   void add_own_number(std::string_view key, std::int64_t value);
-  // The number of `key`, which gets the prefix as often as the sample has such a key already.
+  // Returns the number of `key`, which gets the prefix as often as the sample has such a key
+  // already.
   std::int64_t own_key(std::string_view key);
   bool is_used(std::int64_t key) const;
   void append(std::int64_t key, LabelField kind, std::int64_t value, std::string_view unit = {});

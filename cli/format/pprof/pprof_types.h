@@ -33,7 +33,7 @@ Result<ChosenValues> choose_values(const std::vector<ValueType>& types, const st
                                    const std::string& default_type, const ValueType& period_type,
                                    std::uint64_t period);
 
-// Nanoseconds in a unit of time; 0: it is no unit of time.
+// Returns the nanoseconds in a unit of time; 0: it is no unit of time.
 std::uint64_t nanoseconds_in(const std::string& unit);
 
 }  // namespace labelscope::cli

@@ -24,13 +24,12 @@
 // bytes from which a walk through objects of JavaScript leads to the record; how, the process facts
 // may say.
 //
-// A new source: its number in tls_recipe.h, its folder here (its rules are there, too) with an
-// entry in sources.cc, and its walk in bpf/include/labelscope/bpf/ with a line in sources.bpf.h.
-// What the rest of the reader needs to know of a source is in its About: nothing else names a
-// source. Sources that need more of a thread than the address of a variable (registers, names that
-// the process publishes) find it in ThreadView: each source takes from it what it needs. What a
-// walk needs to know of the process (offsets, types) are the parameters of its recipe. One module
-// may publish by several sources; each gets its own recipe.
+// docs/architecture.md ("A label source") lists what changes for a new one. What the rest of the
+// reader needs to know of a source is in its About. Sources that need more of a thread than the
+// address of a variable (registers, names that the process publishes) find it in ThreadView: each
+// source takes from it what it needs. What a walk needs to know of the process (offsets, types) are
+// the parameters of its recipe. One module may publish by several sources; each gets its own
+// recipe.
 #pragma once
 
 #include <cstddef>

@@ -12,9 +12,9 @@
 #define LS_BLOCK_LIMIT \
   (sizeof(struct ls_label_block) + LS_MAX_LABELS * sizeof(struct ls_label_ref) + LS_MAX_LABEL_BYTES)
 #define LS_BLOCKS_LIMIT (LS_MAX_PUBLISHERS * LS_BLOCK_LIMIT)
-/* The verifier adds the bound of a cursor to the bound of a length. So there is room for one length
- * more than is ever used. A program that needs more room behind the labels defines this before: the
- * sampler puts the stacks of a sample there. */
+/* The verifier's bound of a place is that of a cursor plus that of a length. So the room is one
+ * length longer than is ever used. A program that needs more room behind the labels, as the sampler
+ * does for stacks, defines LS_ROOM_BEHIND_BLOCKS before it includes this header. */
 #ifndef LS_ROOM_BEHIND_BLOCKS
 #define LS_ROOM_BEHIND_BLOCKS LS_MAX_LABEL_BYTES
 #endif
@@ -36,7 +36,7 @@ static __always_inline __u8* ls_at(struct ls_labels* out, __u64 cursor) {
   return out->blocks + cursor;
 }
 
-/* Fills the block that ends at `end` with zeros, and counts it. */
+/* Pads the block that ends at `end` with zeros to a multiple of 8 bytes, and counts it. */
 static __always_inline void ls_end_block(struct ls_labels* out, __u64 end) {
   __u8* fill = ls_at(out, end);
   for (__u32 i = 0; i < 8; i++) fill[i] = 0;

@@ -55,7 +55,7 @@ bool lies_in_block(const FileInspection& file, const ElfSymbol& symbol, const ls
          size <= block - symbol.value - offset;
 }
 
-// What a variable of this name may be called in a symbol table: the name itself, and, of
+// Returns what a variable of this name may be called in a symbol table: the name itself, and, of
 // "shop::current", "current" or "shop::(anonymous namespace)::current", what a C++ compiler makes
 // of it (Itanium C++ ABI, 5.1), for a static variable as well.
 std::vector<std::string> symbol_names(const std::string& name) {
@@ -85,7 +85,7 @@ bool lies_in_variable(const ElfSymbol& symbol, const ls_variable& walk) {
   return symbol.size == 0 || (offset <= symbol.size && size <= symbol.size - offset);
 }
 
-// What a symbol is that is no variable.
+// Returns what a symbol is that is no variable.
 std::string_view kind_of(const ElfSymbol& symbol) {
   switch (symbol.type) {
     case STT_FUNC:
