@@ -27,7 +27,10 @@
 #define LS_WAKEUP_INTERVAL_NS 1000000
 
 static __always_inline __u64 ls_wakeup_flag(struct ls_scratch* own) {
-  if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < config.wakeup_bytes) return BPF_RB_NO_WAKEUP;
+  /* Stacks end in a file that was loaded a moment ago, until user space has looked. */
+  _Bool urgent = own->sample.stack.end == LS_STACK_NO_MAPPING;
+  if (!urgent && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < config.wakeup_bytes)
+    return BPF_RB_NO_WAKEUP;
   if (own->sample.time_ns - own->last_wakeup_ns < LS_WAKEUP_INTERVAL_NS) return BPF_RB_NO_WAKEUP;
   own->last_wakeup_ns = own->sample.time_ns;
   return BPF_RB_FORCE_WAKEUP;

@@ -228,6 +228,8 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
         handler_->on_thread_end(event.pid, Tid{raw(event.pid)}, 0);
         hand_out(clocks_.rename(event.pid, event.former, event.thread_ns));
       }
+      // At once: to plan it takes longer than many programs run.
+      tables_->set(event.pid);
       handler_->on_exec(event.pid);
       break;
     case ProcessRecord::Kind::kExit:

@@ -24,6 +24,11 @@ constexpr std::chrono::seconds kGrace{2};
 // read, and after this time at least.
 constexpr int kShareOfTime = 20;
 constexpr milliseconds kLeastPause{20};
+// A program loads its libraries in its first moments. In these it is read again at once whenever
+// something is mapped, up to this often: most programs of a second would else end before their
+// libraries are known.
+constexpr milliseconds kFirstMoments{200};
+constexpr unsigned kMostQuickLooks = 8;
 // Work that could not be done is tried again after this time. While tables arrive, a list is not
 // made anew more often than this, because the old ones take room for kGrace.
 constexpr milliseconds kAgain{100};
@@ -158,6 +163,9 @@ void UnwindProcesses::refresh(Pid pid) {
   }
   // The process has executed another program meanwhile, and its on_exec() comes.
   if (exec_count_(pid) != exec_count) return;
+  const bool goes_on = known.began != Clock::time_point() && known.exec_count == *exec_count;
+  process.began = goes_on ? known.began : begin;
+  process.quick_looks = goes_on ? known.quick_looks : 0;
   process.list = std::move(known.list);
   process.pause = std::max<Clock::duration>((Clock::now() - begin) * kShareOfTime, kLeastPause);
   if (waits) process.refresh_at = Clock::now() + process.pause;
@@ -346,7 +354,11 @@ void UnwindProcesses::add_counts(Counts& counts) const {
 void UnwindProcesses::on_mapping(Pid pid) {
   auto process = processes_.find(pid);
   if (process == processes_.end() || process->second.refresh_at) return;
-  process->second.refresh_at = Clock::now() + process->second.pause;
+  KnownProcess& known = process->second;
+  const auto now = Clock::now();
+  const bool is_young = now - known.began < kFirstMoments && known.quick_looks < kMostQuickLooks;
+  known.quick_looks += is_young;
+  known.refresh_at = is_young ? now : now + known.pause;
 }
 
 // The BPF program has given the child what its parent had then.

@@ -92,6 +92,8 @@ class UnwindProcesses final : public StackTables {
     bool changed = false;       // set if its list must be made again
     bool without_room = false;  // set if its newest list found no room
     Clock::time_point published;
+    Clock::time_point began;   // when it was first seen, or has executed a program
+    unsigned quick_looks = 0;  // since then
     std::optional<Clock::time_point> refresh_at;
     Clock::duration pause{};
   };

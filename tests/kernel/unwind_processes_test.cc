@@ -172,6 +172,24 @@ TEST_CASE("unwind processes: a program that is foreseen has its tables from its 
   }
 }
 
+TEST_CASE("unwind processes: what a program loads in its first moments is known at once") {
+  Unwound own;
+  const UniqueFd file = code_file(3);
+  own->expect(UniqueFd(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0)));
+  own->wait(milliseconds(20'000));
+  // A busy machine may take longer than these moments, so there are several programs.
+  bool at_once = false;
+  for (int program = 1; program < 20 && !at_once; ++program) {
+    own.execs[kSelf] = static_cast<std::uint32_t>(program);
+    own->set(kSelf);
+    const CodeMappingOf library(file);
+    own->on_mapping(kSelf);
+    own->work();
+    at_once = own.mark_at(kSelf, library.start()) == 3;
+  }
+  CHECK(at_once);
+}
+
 TEST_CASE("unwind processes: a file whose table cannot be made, and code that is in no file") {
   Unwound own;
   own.fails = true;
