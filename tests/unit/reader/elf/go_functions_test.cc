@@ -25,7 +25,7 @@ using namespace labelscope;
 namespace {
 
 std::string program(const std::string& name) {
-  const std::string path = std::string(paths::kGoLabels) + "/" + name;
+  std::string path = std::string(paths::kGoLabels) + "/" + name;
   if (!std::filesystem::exists(path)) skip_test("go is not installed");
   return path;
 }
