@@ -113,6 +113,7 @@ std::vector<ProcessRecord> ProcessTable::missed(const std::unordered_map<int, st
                                                 const std::set<Pid>& gone,
                                                 std::span<const Present> present) {
   std::vector<ProcessRecord> events;
+  events.reserve(gone.size());
   for (Pid pid : gone) events.push_back({.kind = ProcessRecord::Kind::kExit, .pid = pid});
   for (const Present& process : present) {
     const auto before = known.find(raw(process.pid));

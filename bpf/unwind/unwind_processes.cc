@@ -141,7 +141,7 @@ void UnwindProcesses::refresh(Pid pid) {
   if (!exec_count) return;  // it has ended
   KnownProcess& known = processes_[pid];
   auto live = LiveProcess::open(pid);
-  auto mappings = live ? (*live)->mappings() : std::move(live).error();
+  auto mappings = live ? (*live)->mappings() : live.error();
   if (!mappings) {
     // The process has ended, and forget() comes; or labelscope has no descriptor left for now.
     known.refresh_at = begin + kAgain;
