@@ -44,7 +44,7 @@ std::string name_of(const ComparedTable& table, const ComparedRow& row, const Sh
 
 // "+1.2", "-0.3"; "0.0" has no sign.
 std::string points(double difference) {
-  const std::string text = decimal(100 * std::abs(difference), 1);
+  std::string text = decimal(100 * std::abs(difference), 1);
   if (text == "0.0") return text;
   return (difference > 0 ? "+" : "-") + text;
 }

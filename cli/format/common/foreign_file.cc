@@ -19,7 +19,7 @@ constexpr std::string_view kOfPerf =
     "; perf_to_profile -i perf.data -o FILE.pb.gz (perf_data_converter) makes a pprof file of "
     "perf's recording";
 constexpr std::string_view kOfFirst = "; unpack it first";
-constexpr std::string_view kNone = "";
+constexpr std::string_view kNone;
 
 struct Beginning {
   std::string_view bytes;

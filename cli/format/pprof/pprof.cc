@@ -251,7 +251,9 @@ class PprofRenderer {
         add_comment("publisher in process " + std::to_string(raw(process.pid)), publisher);
       }
       for (const auto& [key, value] : process.attributes) {
-        add_comment("attribute of process " + std::to_string(raw(process.pid)), key + "=" + value);
+        std::string attribute = key;
+        attribute.append("=").append(value);
+        add_comment("attribute of process " + std::to_string(raw(process.pid)), attribute);
       }
     }
     for (const ProfileModule& module : profile_.modules) {
