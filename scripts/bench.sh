@@ -7,7 +7,7 @@
 #
 #   scripts/bench.sh [labels|elf|samples|writer...]      all four, or some
 #   scripts/bench.sh costs       what stacks cost, next to perf record: in kernel, target and start (15 minutes)
-#   scripts/bench.sh stacks      how many stacks of ordinary programs are whole, next to perf record (10 minutes; with
+#   scripts/bench.sh stacks      how many stacks of ordinary programs are whole, and callers wrong, next to perf record (15 minutes; with
 #                                the programs that are installed)
 #   scripts/bench.sh sources     what each label source costs in the kernel, next to ABI v1 (4 minutes)
 #   scripts/bench.sh chain       a million stacks compared with the program's own account (5 minutes)

@@ -7,12 +7,16 @@ same minutes.
 
 Each program runs under load, and is recorded once by each: labelscope with --call-graph dwarf and
 fp, perf with --call-graph fp and dwarf. The output has, for each, the share of samples whose stack
-reaches the start of its thread, the median number of frames of the user's part, and the share of
-those frames that have a name. Programs that are not installed are left out, and named. Needs root,
-as both tools do.
+reaches the start of its thread, the median number of frames of the user's part, the share of those
+frames that have a name, and the number of callers that are wrong (labelscope only). Programs that
+are not installed are left out, and named. Needs root, as both tools do.
 
 labelscope reports whether a stack reached the start of its thread (the ledger's counters). For
 perf's stacks the name of the last function shows it: one that a thread starts with.
+
+A caller is wrong if the program itself contradicts it, in one of two ways. In the program's memory
+there is no call in front of the place to which the frame returns (x86-64, code of files). Or it is
+a program that is made here, and its source has no call of the one function in the other.
 """
 import argparse
 import collections
@@ -54,6 +58,32 @@ import ("fmt"; "strings"; "sort")
 func parse(n int) []string { var all []string; for i := 0; i < n; i++ { all = append(all, fmt.Sprintf("%d", i*7919%n)) }; return all }
 func order(all []string) string { sort.Strings(all); return strings.Join(all, ",") }
 func main() { for { go order(parse(1000)); order(parse(2000)) } }
+"""
+JAVA = """
+public class Work {
+  static volatile long sink;
+  static long leaf(long n) {
+    long s = n;
+    for (long i = 0; i < n; i++) s = s * 31 + (i ^ (s >>> 7));
+    return s;
+  }
+  static long middle(long n) {
+    long r = 0;
+    for (int i = 0; i < 10; i++) r += leaf(n + i);
+    return r;
+  }
+  static long top(long n) { return middle(n) + middle(n + 1); }
+  public static void main(String[] unused) { for (;;) sink += top(20000); }
+}
+"""
+PHP = """<?php
+function leaf($n) {
+  $s = 0;
+  for ($i = 0; $i < $n; $i++) { $s = ($s * 31 + $i) & 0xffffff; }
+  return $s;
+}
+function top($n) { return leaf($n) + strlen(str_repeat('x', 1000)); }
+while (true) top(100000);
 """
 SQL = """
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000)
@@ -190,12 +220,8 @@ def backend(psql):
     return int(found.split()[0]) if found.split() else None
 
 
-def node(load):
-    load.pid = load.start("node", "-e", NODE)
-
-
-def node_perf_map(load):
-    load.pid = load.start("node", "--perf-basic-prof", "-e", NODE)
+def node(load, *options):
+    load.pid = load.start("node", *options, "-e", NODE)
 
 
 def go(load):
@@ -206,42 +232,151 @@ def go(load):
     load.pid = load.start(f"{load.folder}/program")
 
 
-def cxx(load):
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stacks_program.cc")
-    subprocess.run(["g++", "-std=c++20", "-O2", "-o", f"{load.folder}/program", source], check=True)
+def built(load, source, *compiler):
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), source)
+    subprocess.run([*compiler, "-O2", "-o", f"{load.folder}/program", path], check=True)
     load.pid = load.start(f"{load.folder}/program")
+
+
+def cxx(load, *options):
+    built(load, "stacks_program.cc", "g++", "-std=c++20", *options)
+
+
+def java(load, *options):
+    with open(f"{load.folder}/Work.java", "w", encoding="utf-8") as out:
+        out.write(JAVA)
+    subprocess.run(["javac", "Work.java"], cwd=load.folder, check=True)
+    load.pid = load.start("java", *options, "-XX:CompileCommand=dontinline,Work.*",
+                          "-XX:CompileCommand=quiet", "Work")
+
+
+def php(load):
+    with open(f"{load.folder}/work.php", "w", encoding="utf-8") as out:
+        out.write(PHP)
+    settings = ("zend_extension=opcache", "opcache.enable=1", "opcache.enable_cli=1",
+                "opcache.jit=1205", "opcache.jit_buffer_size=64M")
+    load.pid = load.start("php", *(word for one in settings for word in ("-d", one)), "work.php")
 
 
 # Each query is compiled, however short it is. The code has neither call frame information nor frame
 # pointers.
 JIT = ("-c", "jit=on", "-c", "jit_above_cost=0", "-c", "jit_inline_above_cost=0", "-c",
        "jit_optimize_above_cost=0")
+# Which functions call a function, in programs whose source is here.
+OF_C = {"leaf": {"third"}, "third": {"second"}, "second": {"first"},
+        "first": {"main", "run_thread", "run_fiber"}}
+OF_GO = {"main.parse": {"main.main"}, "main.order": {"main.main", "main.main.func1"},
+         "main.main": {"runtime.main"}}
+OF_CXX = {"check": {"throw_and_catch"}, "throw_and_catch": {"main"}, "recurse": {"recurse", "main"},
+          "resume_often": {"main"}, "on_the_stack": {"main"}, "called_by_assembly": {"in_assembly"},
+          "in_assembly": {"main"}}
+CALLERS = {"go": OF_GO, "C++": OF_CXX, "C++ by lld": OF_CXX, "musl": OF_C, "fibers": OF_C}
 PROGRAMS = {
     "xz": (xz, "xz"), "python3": (python3, "python3"), "sqlite3": (sqlite3, "sqlite3"),
     "redis": (redis, "redis-server"),
     "nginx": (nginx, "nginx"), "postgres": (lambda load: postgres(load, "-c", "jit=off"),
                                             "pgbench"),
     "postgres with JIT": (lambda load: postgres(load, *JIT), "pgbench"),
-    "node": (node, "node"), "node --perf-basic-prof": (node_perf_map, "node"), "go": (go, "go"),
-    "C++": (cxx, "g++"),
+    "node": (node, "node"),
+    "node --perf-basic-prof": (lambda load: node(load, "--perf-basic-prof"), "node"),
+    "go": (go, "go"),
+    "C++": (cxx, "g++"), "C++ by lld": (lambda load: cxx(load, "-fuse-ld=lld"), "ld.lld"),
+    "musl": (lambda load: built(load, "stacks_program.c", "musl-gcc", "-static"), "musl-gcc"),
+    "fibers": (lambda load: built(load, "stacks_program.c", "gcc", "-DFIBERS"), "gcc"),
+    "node --use-largepages=on": (lambda load: node(load, "--use-largepages=on"), "node"),
+    "java": (java, "javac"),
+    "java -XX:+PreserveFramePointer": (lambda load: java(load, "-XX:+PreserveFramePointer"),
+                                       "javac"),
+    "php with JIT": (php, "php"),
 }
 TOOLS = ["labelscope dwarf", "labelscope fp", "perf fp", "perf dwarf"]
 
 
-def by_labelscope(options, pid, how, path):
+# Return addresses that were made, and that no call has left.
+MADE = {"__start_context", "make_fcontext", "runtime.goexit", "runtime.goexit.abi0"}
+SIGNAL_RETURN = b"\x48\xc7\xc0\x0f\0\0\0\x0f\x05"  # mov $15, %rax; syscall
+
+
+# A call is e8 and a distance, or ff with 2 in the middle of its ModRM byte and up to 5 bytes more.
+def is_behind_call(code):
+    return code[-5] == 0xe8 or any(code[-size] == 0xff and code[-size + 1] >> 3 & 7 == 2
+                                   for size in range(2, 8))
+
+
+class Truth:
+    """What the program's memory and its source say of callers."""
+
+    def __init__(self, name, pid):
+        self.callers = CALLERS.get(name, {})
+        self.memory = open(f"/proc/{pid}/mem", "rb", buffering=0)
+        self.files = set()
+        self.wrong = collections.Counter()
+        self.checked = 0
+
+    def add_module(self, row):
+        if row["kind"] == "file" and os.uname().machine == "x86_64":
+            self.files.add(row["id"])
+
+    def code_at(self, address, size):
+        try:
+            self.memory.seek(address)
+            return self.memory.read(size)
+        except (OSError, ValueError):
+            return b""  # it was unmapped meanwhile
+
+    def returns_behind_call(self, location):
+        code = self.code_at(int(location["address"], 16) + 1 - 8, 8)
+        return location["module"] not in self.files or len(code) < 8 or is_behind_call(code)
+
+    def returns_from_signal(self, location):
+        # A handler returns to the first byte, and the kernel is behind the last one.
+        size = len(SIGNAL_RETURN)
+        return SIGNAL_RETURN in self.code_at(int(location["address"], 16) - size, 2 * size + 1)
+
+    def check(self, stack, locations, count):
+        names = []
+        interrupted = True  # what comes next has not called
+        for number in stack:
+            location = locations[number]
+            name = plain_name(location["lines"][-1]) if location["lines"] else ""
+            names += [plain_name(line) for line in location["lines"]] or [""]
+            # What a signal has interrupted has not called, and the kernel has returned to nothing.
+            from_signal = self.returns_from_signal(location)
+            is_caller = not interrupted and not from_signal and name not in MADE
+            interrupted = from_signal
+            self.checked += count * is_caller
+            if is_caller and not self.returns_behind_call(location):
+                self.wrong[f"no call in front of {location['address']} {name}"] += count
+        for callee, caller in zip(names, names[1:]):
+            if callee in self.callers and caller not in self.callers[callee]:
+                self.wrong[f"{caller} does not call {callee}"] += count
+
+
+def plain_name(line):
+    name = line["function"]
+    name = name if isinstance(name, str) else "?"
+    return name.removeprefix("(anonymous namespace)::").split("(")[0]
+
+
+def by_labelscope(options, name, pid, how, path):
     subprocess.run([options.labelscope, "record", "-q", "-F", str(options.rate), "-d",
                     str(options.seconds),
                     "--call-graph", how, "--no-kernel", "--overwrite", "-o", path, "-p", str(pid)],
                     check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     named, stacks, depths, frames, with_name, counters, samples = {}, {}, [], 0, 0, {}, 0
+    locations, truth = {}, Truth(name, pid)
     for line in open(path, encoding="utf-8"):
         row = json.loads(line)
         if row["type"] == "location":
             named[row["id"]] = any(one["system_name"] for one in row["lines"])  # else an offset
+            locations[row["id"]] = row
+        elif row["type"] == "module":
+            truth.add_module(row)
         elif row["type"] == "stack":
             stacks[row["id"]] = row["locations"]
         elif row["type"] == "sample":
+            truth.check(stacks[row["stack"]], locations, row["count"])
             for _ in range(row["count"]):
                 stack = stacks[row["stack"]]
                 depths.append(len(stack))
@@ -253,10 +388,10 @@ def by_labelscope(options, pid, how, path):
     whole = counters.get("stacks-complete", 0) + counters.get("stacks-at-entry", 0)
     reasons = {name[7:]: count for name, count in counters.items()
                if name.startswith("stacks-") and name not in ("stacks-complete", "stacks-at-entry")}
-    return samples, whole, depths, frames, with_name, reasons
+    return samples, whole, depths, frames, with_name, reasons, truth
 
 
-def by_perf(options, pid, how, path):
+def by_perf(options, _name, pid, how, path):
     subprocess.run(["perf", "record", "-q", "-e", "cpu-clock:u", "-F", str(options.rate),
                     "--call-graph", how, "-o", path,
                     "-p", str(pid), "--", "sleep", str(options.seconds)], check=True,
@@ -276,7 +411,7 @@ def by_perf(options, pid, how, path):
         frames += len(names)
         with_name += sum(name != "[unknown]" for name in names)
         whole += bool(names) and names[-1].split("+")[0] in STARTS
-    return samples, whole, depths, frames, with_name, {}
+    return samples, whole, depths, frames, with_name, {}, None
 
 
 def main():
@@ -289,8 +424,9 @@ def main():
     parser.add_argument("--rate", type=int, default=199)
     options = parser.parse_args()
     options.labelscope = os.path.abspath(options.labelscope)
-    print(f"| {'program':22} | {'tool':16} | samples | whole % | median depth | named % | why not |")
-    print("|---|---|---|---|---|---|---|")
+    print(f"| {'program':30} | {'tool':16} | samples | whole % | median depth | named % | "
+          "wrong callers | why not |")
+    print("|---|---|---|---|---|---|---|---|")
     for name in options.programs.split(","):
         start, needed = PROGRAMS[name]
         if shutil.which(needed) is None:
@@ -306,11 +442,17 @@ def main():
                     if which == "perf" and shutil.which("perf") is None:
                         continue
                     take = by_labelscope if which == "labelscope" else by_perf
-                    samples, whole, depths, frames, with_name, reasons = take(options, load.pid, how, f"{folder}/out.jsonl")
-                    print(f"| {name:22} | {tool:16} | {samples:7} | {100 * whole / max(samples, 1):7.2f} | "
-                          f"{statistics.median(depths or [0]):12.0f} | {100 * with_name / max(frames, 1):7.1f} | "
+                    samples, whole, depths, frames, with_name, reasons, truth = take(
+                        options, name, load.pid, how, f"{folder}/out.jsonl")
+                    wrong = f"{sum(truth.wrong.values())} of {truth.checked}" if truth else ""
+                    share = 100 * whole / max(samples, 1)
+                    named = 100 * with_name / max(frames, 1)
+                    print(f"| {name:30} | {tool:16} | {samples:7} | {share:7.2f} | "
+                          f"{statistics.median(depths or [0]):12.0f} | {named:7.1f} | {wrong:13} | "
                           f"{dict(collections.Counter(reasons).most_common(3)) or ''} |",
                           flush=True)
+                    for what, count in truth.wrong.most_common(3) if truth else ():
+                        print(f"    wrong: {count} times {what}", flush=True)
             finally:
                 load.end()
     return 0
