@@ -109,7 +109,7 @@ struct TableRow {
   bool ours = false;  // a remark of ours and not a value
 };
 
-std::vector<TableRow> table_rows(Grouped grouped, std::size_t max_values) {
+std::vector<TableRow> table_rows(Grouped&& grouped, std::size_t max_values) {
   auto& [values, without, unreadable] = grouped;
   std::vector<TableRow> table;
   const std::size_t shown = std::min(values.size(), max_values);
@@ -258,7 +258,8 @@ void render_services(const Profile& profile, std::ostream& out) {
     std::string line;
     for (const auto& [key, value] : process.attributes) {
       if (!key.starts_with("service.") && !key.starts_with("deployment.")) continue;
-      line += (line.empty() ? "" : "  ") + escape_terminal(key + "=" + value);
+      line +=
+          (line.empty() ? "" : "  ") + escape_terminal(std::string(key).append("=").append(value));
     }
     if (line.empty()) continue;
     out << "process " << raw(process.pid) << ": " << line << '\n';

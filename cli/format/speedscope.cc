@@ -91,6 +91,7 @@ class SpeedscopeRenderer {
       track.rows.push_back(row);
     }
     std::vector<Track> tracks;
+    tracks.reserve(by_name.size());
     for (auto& [name, track] : by_name) tracks.push_back(std::move(track));
     std::stable_sort(tracks.begin(), tracks.end(),
                      [](const Track& a, const Track& b) { return a.weight_ns > b.weight_ns; });

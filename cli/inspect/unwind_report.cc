@@ -195,8 +195,9 @@ UnwindReport report_unwinding(std::string path, UniqueFd file, TableWorker& tabl
   report.bytes = table->rows.size() * sizeof(std::uint32_t) +
                  table->rules.size() * sizeof(ls_unwind_rule) +
                  table->pages.size() * sizeof(ls_unwind_page);
-  Gaps(*table, code_of(also, *table),
-       functions ? *std::move(functions) : std::vector<FunctionSymbol>(), report);
+  // It writes what it finds to the report.
+  const Gaps gaps(*table, code_of(also, *table),
+                  functions ? *std::move(functions) : std::vector<FunctionSymbol>(), report);
   return report;
 }
 

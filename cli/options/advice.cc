@@ -130,7 +130,7 @@ std::string extras_text(const CommandTexts& texts, const CLI::App& app) {
   const std::vector<std::string> words = app.remaining();
   std::string typed;
   for (const std::string& word : words) typed += " " + escape_terminal(word);
-  const std::string problem = "not expected:" + typed;
+  std::string problem = "not expected:" + typed;
   if (std::string advice = options_advice(texts, app, words); !advice.empty()) {
     return problem + "; " + advice;
   }
