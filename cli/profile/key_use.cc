@@ -86,6 +86,7 @@ std::optional<ManyLabelSets> many_label_sets(const Profile& profile) {
     for (const Label& label : *sets.back()) values[label.key].insert(label.value);
   }
   std::vector<std::pair<std::size_t, std::string_view>> candidates;
+  candidates.reserve(values.size());
   for (const auto& [key, of_key] : values) candidates.emplace_back(of_key.size(), key);
   std::sort(candidates.rbegin(), candidates.rend());
   candidates.resize(std::min(candidates.size(), kMostCandidates));

@@ -34,6 +34,7 @@ void join_remarks(std::vector<std::string>& to, const std::vector<std::string>& 
     return remark.starts_with(kInPart) ? remark : std::string(kInPart) + remark;
   };
   std::vector<std::string> both;
+  both.reserve(to.size() + from.size());
   for (const std::string& remark : to) both.push_back(has(from, remark) ? remark : in_part(remark));
   for (const std::string& remark : from) {
     std::string made = has(to, remark) ? remark : in_part(remark);

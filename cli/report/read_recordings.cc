@@ -57,7 +57,7 @@ ReadRecordings read_recordings(const std::vector<std::string>& paths, const Sele
     const std::string name = path == "-" ? "stdin" : escape_terminal(path);
     auto recording = read(path, value);
     if (recording) add_keys(recording->profile, all.keys);
-    Status done = recording ? Status() : Status(std::move(recording).error());
+    Status done = recording ? Status() : Status(recording.error());
     if (done) {
       auto selected = select(recording->profile, selection);
       if (selected) {
