@@ -84,9 +84,10 @@ std::vector<VariableSpec> parse_variables_of_threads(const std::string& option,
 void LabelOptions::declare(OptionList& list) {
   list.group("Labels that no program publishes");
   list.words("--variable,--tls", "[MODULE:]SYMBOL[+N][->[+]N...]:TYPE[=KEY]",
-             "A variable as a label, thread-local or of the process, or @title (repeatable; with "
-             "-> in quotes, or the shell takes the "
-             ">). TYPE: " +
+             "A variable as a label, thread-local or of the process, or @title (repeatable, each "
+             "counts as one of the " +
+                 std::to_string(LS_MAX_PUBLISHERS) +
+                 " publishers that are read; with -> in quotes, or the shell takes the >). TYPE: " +
                  variable_types(),
              variables, parse_variables_of_threads);
   list.words("--env-label", "VAR[=KEY]",

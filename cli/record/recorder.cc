@@ -36,7 +36,7 @@ Status Recorder::add(Pid pid) {
     static_cast<void>(sampler_->remove_process(pid));  // keep the first error, which is the reason
     return status;
   }
-  note_variables(process->plan());
+  note_plan(pid, process->plan());
   if (processes_.empty()) first_ = pid;
   processes_[pid] = std::move(process);
   return {};
@@ -118,7 +118,14 @@ bool Recorder::is_example(const TrackedProcess& process) {
   return example == process.pid();
 }
 
-void Recorder::note_variables(const ProcessPlan& plan) {
+void Recorder::note_plan(Pid pid, const ProcessPlan& plan) {
+  // Processes may load ever new files.
+  constexpr std::size_t kMostLost = 1000;
+  for (const Refusal& refusal : plan.refusals) {
+    if (refusal.finding.code != FindingCode::kTooManyPublishers) continue;
+    if (lost_publishers_.size() == kMostLost) break;
+    lost_publishers_.try_emplace(refusal.path, LostPublisher{pid, finding_clause(refusal.finding)});
+  }
   for (std::size_t i = 0; i < variables_seen_.size(); ++i) {
     const auto missing = std::ranges::find(plan.missing, i, &MissingVariable::index);
     if (missing == plan.missing.end()) {
@@ -171,7 +178,7 @@ void Recorder::plan(TrackedProcess& process) {
     }
     return;
   }
-  note_variables(process.plan());
+  note_plan(process.pid(), process.plan());
   Status status = sampler_->set_process(process.pid(), process.recipes());
   if (status) return;
   if (status.error().code == ErrorCode::kVanished) {

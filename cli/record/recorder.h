@@ -35,6 +35,12 @@ struct VariableSeen {
   std::optional<MissingVariable> missing{};  // the reason of a process that has not
 };
 
+// A file whose labels were not read, because its process has too many publishers.
+struct LostPublisher {
+  Pid example{};    // the first process in which that was so
+  std::string why;  // the planner's reason
+};
+
 class Recorder final : private EventHandler {
  public:
   struct Options {
@@ -83,6 +89,8 @@ class Recorder final : private EventHandler {
   const VariableSeen& variable_seen(std::size_t variable) const {
     return variables_seen_[variable];
   }
+  // By path; of very many the first ones.
+  const std::map<std::string, LostPublisher>& lost_publishers() const { return lost_publishers_; }
   const Sampler& sampler() const { return *sampler_; }
   const MetKeys& met_keys() const { return builder_.met_keys(); }
   const ProcessLabelReader& process_labels() const { return process_labels_; }
@@ -109,7 +117,7 @@ class Recorder final : private EventHandler {
   void plan(TrackedProcess& process);
   void settle_unplanned(Profile& profile) const;
   bool publishes_nothing(Pid pid) const;
-  void note_variables(const ProcessPlan& plan);
+  void note_plan(Pid pid, const ProcessPlan& plan);
   void let_go(TrackedProcess::Clock::time_point now);
   bool is_example(const TrackedProcess& process);
 
@@ -136,6 +144,7 @@ class Recorder final : private EventHandler {
   std::array<Pid, 4> examples_{};
   std::vector<VariableSeen> variables_seen_;
   TableTimes table_times_;
+  std::map<std::string, LostPublisher> lost_publishers_;
   Counts counters_;  // events that only the recorder sees
   std::uint64_t plans_ = 0;
   bool in_kernel_ = false;

@@ -43,8 +43,26 @@ void RecordReport::say_problems_of_samples() const {
   }
 }
 
+void RecordReport::say_lost_publishers() const {
+  constexpr std::size_t kMostNamed = 3;
+  const auto& lost = recorder_.lost_publishers();
+  if (lost.empty()) return;
+  std::string files;
+  std::size_t named = 0;
+  for (const auto& [path, publisher] : lost) {
+    if (named++ == kMostNamed) break;
+    files += (files.empty() ? "" : ", ") + path;
+  }
+  if (lost.size() > kMostNamed)
+    files += " and " + with_thousands(lost.size() - kMostNamed) + " more";
+  const LostPublisher& example = lost.begin()->second;
+  log::warning(escape_terminal("labels of " + files + " were not read: " + example.why +
+                               " (process " + std::to_string(raw(example.example)) + ")"));
+}
+
 void RecordReport::say_problems() const {
   say_problems_of_samples();
+  say_lost_publishers();
   for (const std::string& line : ledger_problems(profile().ledger, opened_.bpf_would_do)) {
     log::warning(line);
   }

@@ -28,6 +28,7 @@ class RecordReport : public ProfileReport {
 
  private:
   void say_problems_of_samples() const;
+  void say_lost_publishers() const;
   void explain_missing_labels() const;
   std::string why_no_labels() const;
   void say_variables_without_value() const;

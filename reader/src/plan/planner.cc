@@ -7,7 +7,7 @@
 //     v
 //   list_modules(): opens each file once; Planning::find() says whether it is kept open
 //     v
-//   Planning::look_at() each module, when all of them are known
+//   Planning::look_at() each module, when all of them are known, in the order of by_claim()
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -209,7 +209,8 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   } else {
     planning.refuse_files(list.problems);
   }
-  for (const Module& module : list.modules) search.look_at(module);
+  planning.look_at_process();
+  for (const Module* module : planning.by_claim(list.modules)) search.look_at(*module);
   std::vector<const ThreadLocalNames*> there;
   for (const auto& [file, verdict] : verdicts_) there.push_back(&verdict->thread_locals);
   ProcessPlan plan = planning.finish(there);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "labelscope/outcome.h"
+#include "process/startup.h"
 #include "recipe/access.h"
 #include "sources/file_inspection.h"
 
@@ -93,6 +94,43 @@ void Planning::keep(const Module& module, std::vector<Sighting> found) {
   kept_[{module.image.get(), is_main(module)}] = std::move(found);
 }
 
+const std::vector<Sighting>* Planning::kept(const Module& module) const {
+  const auto found = kept_.find({module.image.get(), is_main(module)});
+  return module.image == nullptr || found == kept_.end() ? nullptr : &found->second;
+}
+
+// The program and what the user has named come first, then libraries of the name that a source
+// gives its libraries, then all others.
+int Planning::claim_of(const Module& module) const {
+  const std::vector<Sighting>* found = kept(module);
+  const auto is_named = [&](const Sighting& sighting) {
+    return sighting.declares && !sought_[sighting.sought].source->named().empty();
+  };
+  if (is_main(module) || (found != nullptr && std::ranges::any_of(*found, is_named))) return 0;
+  return is_publisher_name(module.path) ? 1 : 2;
+}
+
+// A program may load any number of publishers, as plugins do, and only some of them are read. Which
+// ones must not depend on where they are mapped. ABI v1 accepts libraries of a certain name that
+// were there from the start, so these come before the others.
+std::vector<const Module*> Planning::by_claim(const std::vector<Module>& modules) const {
+  std::vector<const Module*> order;
+  std::size_t declared = 0;
+  for (const Module& module : modules) {
+    order.push_back(&module);
+    const std::vector<Sighting>* found = kept(module);
+    if (found == nullptr) continue;
+    declared += static_cast<std::size_t>(std::ranges::count(*found, true, &Sighting::declares));
+  }
+  if (declared + variables_.size() <= LS_MAX_PUBLISHERS) return order;
+  const auto later = files_loaded_later(target_);
+  std::ranges::stable_sort(order, {}, [&](const Module* module) {
+    const bool came_later = later && later->contains(module->file);
+    return 2 * claim_of(*module) + (came_later ? 1 : 0);
+  });
+  return order;
+}
+
 // The libc publishes nothing, so its files are not opened when a process is planned again. They are
 // opened here, if a publisher's recipe depends on the libc.
 const LibcTls& Planning::libc(Machine machine) {
@@ -137,8 +175,8 @@ bool Planning::look_at(const Module& module) {
     return false;
   }
   const bool main = is_main(module);
-  const auto kept = kept_.find({module.image.get(), main});
-  std::vector<Sighting> found = kept == kept_.end() ? find(module) : kept->second;
+  const std::vector<Sighting>* known = kept(module);
+  std::vector<Sighting> found = known == nullptr ? find(module) : *known;
   if (trace_ != nullptr && main) {
     trace_->main_executable = {module.path, module.image->has_dynamic_symbols(),
                                module.image->has_symtab()};
@@ -215,17 +253,16 @@ void Planning::judge(Sought& sought, const Module& module, ModuleTrace& seen) {
     finding.text = "the ABI version cannot be read: " + no_version->context;
     finding.fix = target_.is_alive() ? "look again when the library is loaded" : kWholeCore;
   }
-  sought.found = true;
   if (no_version) {
     // The module may be a publisher. So a thread without other labels is unreadable, not
     // unlabelled.
-    publish(module, seen, unlocated(target_.is_alive()));
+    publish(sought, module, seen, unlocated(target_.is_alive()));
     return;
   }
   const std::function<const LibcTls&()> libc_of_target = [&]() -> const LibcTls& {
     return libc(module.image->machine());
   };
-  publish(module, seen,
+  publish(sought, module, seen,
           source.reach({module, file, relocations, libc_of_target, target_,
                         trace_ != nullptr ? &seen : nullptr}));
 }
@@ -237,7 +274,7 @@ void Planning::refuse_source(Sought& sought, ModuleTrace& seen, Finding finding)
   seen.refused = std::move(finding);
 }
 
-void Planning::publish(const Module& module, ModuleTrace& seen, AccessPlan access) {
+void Planning::publish(Sought& sought, const Module& module, ModuleTrace& seen, AccessPlan access) {
   access.recipe.source = static_cast<std::uint16_t>(seen.file.source);
   // Two modules may both define the variable. If the loader has bound both to the first definition,
   // they are one publisher.
@@ -246,14 +283,17 @@ void Planning::publish(const Module& module, ModuleTrace& seen, AccessPlan acces
   });
   if (first != plan_.publishers.end()) {
     seen.shares_with = first->path;
+    sought.found = true;
     return;
   }
   if (plan_.publishers.size() == LS_MAX_PUBLISHERS) {
-    refuse(seen, {FindingCode::kTooManyPublishers,
-                  "more than " + std::to_string(LS_MAX_PUBLISHERS) + " publishers in one process",
-                  "let one library publish the labels of all"});
-    return;
+    return refuse_source(sought, seen,
+                         {FindingCode::kTooManyPublishers,
+                          "more than " + std::to_string(LS_MAX_PUBLISHERS) +
+                              " publishers in one process (each --variable counts as one)",
+                          "let one library publish the labels of all, or name fewer variables"});
   }
+  sought.found = true;
   Publisher publisher{
       module.path,  module.load_bias, best_of(seen.file.variable).value_or(ElfSymbol{}),
       access.model, access.recipe,    std::move(access.findings),
@@ -293,16 +333,21 @@ void Planning::look_for_title(const NamedVariable& variable, Sought& sought) {
   seen.named = variable.named();
   seen.file.source = LS_SOURCE_VARIABLE;
   seen.file.executable = true;
-  sought.found = true;
-  publish(program, seen, **std::move(title));
+  publish(sought, program, seen, **std::move(title));
   if (trace_ != nullptr) trace_->modules.push_back(std::move(seen));
+}
+
+void Planning::look_at_process() {
+  std::size_t index = 0;  // index of the variable
+  for (Sought& sought : sought_) {
+    if (!sought.source->named().empty()) look_for_title(*variables_[index++], sought);
+  }
 }
 
 ProcessPlan Planning::finish(std::span<const ThreadLocalNames* const> there) {
   std::size_t index = 0;  // index of the variable
   for (Sought& sought : sought_) {
     if (sought.source->named().empty()) continue;
-    look_for_title(*variables_[index], sought);
     if (!sought.found) {
       plan_.missing.push_back(
           {index, sought.refused ? *sought.refused : sought.source->missing(there)});

@@ -53,6 +53,11 @@ class Planning {
   // Keeps that for look_at(), for all copies of the file, while the module's image is there.
   void keep(const Module& module, std::vector<Sighting> found);
 
+  // Returns the order in which modules must be looked at: those first that must have a place among
+  // the publishers.
+  std::vector<const Module*> by_claim(const std::vector<Module>& modules) const;
+  // Looks for what is in no file: the title that a process has written over its arguments.
+  void look_at_process();
   // Returns false if there is nothing of a publisher in the file, in whatever process.
   bool look_at(const Module& module);
   void refuse_unseen(const Module& module, std::size_t most);
@@ -68,14 +73,19 @@ class Planning {
     std::optional<Finding> refused{};  // why it cannot be used, if only the name is there
   };
 
-  bool is_main(const Module& module) const { return is_main_executable(module, program_headers_); }
+  // Returns false for a module whose image was not kept.
+  bool is_main(const Module& module) const {
+    return module.image != nullptr && is_main_executable(module, program_headers_);
+  }
   const LibcTls& libc(Machine machine);
   bool look_for(Sighting& sighting, const Module& module, ModuleTrace& seen);
   void look_closer(const LabelSource& source, const Module& module, ModuleTrace& seen) const;
   void judge(Sought& sought, const Module& module, ModuleTrace& seen);
   void look_for_title(const NamedVariable& variable, Sought& sought);
   void refuse_source(Sought& sought, ModuleTrace& seen, Finding finding);
-  void publish(const Module& module, ModuleTrace& seen, AccessPlan access);
+  int claim_of(const Module& module) const;
+  const std::vector<Sighting>* kept(const Module& module) const;
+  void publish(Sought& sought, const Module& module, ModuleTrace& seen, AccessPlan access);
   void refuse(ModuleTrace& seen, Finding finding) {
     plan_.refusals.push_back({seen.path, finding});
     seen.refused = std::move(finding);
