@@ -51,7 +51,7 @@ bool is_loader_or_libc(std::string_view path) {
 UniqueFd own_vdso() {
   const Address start = getauxval(AT_SYSINFO_EHDR);
   if (start == 0) return {};
-  auto file = copy_module(*open_process_memory(static_cast<Pid>(::getpid())), start);
+  auto file = copy_module(*open_process_memory(static_cast<Pid>(::getpid())), start, "[vdso]");
   return file ? *std::move(file) : UniqueFd();
 }
 

@@ -9,6 +9,7 @@
 
 #include "cli/host/own_process.h"
 #include "cli/unwind/table_messages.h"
+#include "unwind_table/copied_module.h"
 
 namespace labelscope::cli {
 namespace {
@@ -45,7 +46,7 @@ std::string path_of(const UniqueFd& file) {
   std::string path(PATH_MAX, '\0');
   const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
   path.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  return path.empty() ? "a file" : path;
+  return path.empty() ? "a file" : named_copy(path);
 }
 
 }  // namespace

@@ -145,7 +145,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case kMemory: {
       const FuzzedMemory memory(data + 1, size - 1);
-      if (auto file = copy_module(memory, 0x400)) static_cast<void>(build(*std::move(file)));
+      if (auto file = copy_module(memory, 0x400, "made up"))
+        static_cast<void>(build(*std::move(file)));
       break;
     }
     default:

@@ -70,7 +70,8 @@ TargetTables::Table TargetTables::from_memory(const Target& target, const Place&
   if (known != from_memory_.end()) return known->second;
   if (!has_room()) return nullptr;
   Table& table = from_memory_[key];
-  if (auto file = copy_module(target.memory(), *place.module)) table = build(*std::move(file));
+  if (auto file = copy_module(target.memory(), *place.module, place.mapping.path))
+    table = build(*std::move(file));
   return table;
 }
 

@@ -18,6 +18,13 @@ constexpr std::size_t kMostSegments = 65536 / sizeof(Elf64_Phdr);
 // Segments are mapped by pages; 4 KiB divides the pages of both processors.
 constexpr std::uint64_t kPage = 4096;
 
+// The kernel's name of a file in memory has at most 249 bytes. It shows the name behind kMemory and
+// before kDeleted.
+constexpr std::string_view kCopyOf = "labelscope's copy of ";
+constexpr std::size_t kMostOfPath = 200;
+constexpr std::string_view kMemory = "/memfd:";
+constexpr std::string_view kDeleted = " (deleted)";
+
 Status write_at(const UniqueFd& fd, std::uint64_t offset, std::span<const std::byte> bytes) {
   const auto done = ::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
   if (done == static_cast<ssize_t>(bytes.size())) return {};
@@ -38,7 +45,15 @@ Status copy_segment(const MemorySource& memory, Address from, const Elf64_Phdr& 
 
 }  // namespace
 
-Result<UniqueFd> copy_module(const MemorySource& memory, Address start) {
+std::string named_copy(std::string_view path) {
+  const std::string prefix = std::string(kMemory).append(kCopyOf);
+  if (!path.starts_with(prefix)) return std::string(path);
+  path.remove_prefix(prefix.size());
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  return std::string(path);
+}
+
+Result<UniqueFd> copy_module(const MemorySource& memory, Address start, std::string_view path) {
   auto header = read_value<Elf64_Ehdr>(memory, start);
   if (!header) return std::move(header).error();
   if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -53,7 +68,8 @@ Result<UniqueFd> copy_module(const MemorySource& memory, Address start) {
   if (first == segments.end()) return Error{ErrorCode::kMalformed, "it loads nothing"};
   const Address bias = start - (first->p_vaddr & ~(kPage - 1));
 
-  UniqueFd fd(memfd_create("labelscope-module", MFD_CLOEXEC));
+  const std::string_view known = path.substr(path.size() - std::min(path.size(), kMostOfPath));
+  UniqueFd fd(memfd_create(std::string(kCopyOf).append(known).c_str(), MFD_CLOEXEC));
   if (!fd.valid()) return system_error(errno, "cannot make a file for the copy of a module");
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;

@@ -2,6 +2,7 @@
 // the table of one file.
 #include "cli/unwind/table_worker.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 #include "support/catch.h"
 #include "support/forked_worker.h"
 #include "support/paths.h"
+#include "unwind_table/copied_module.h"
 
 using namespace labelscope;
 using namespace labelscope::cli;
@@ -74,6 +76,33 @@ TEST_CASE("table_worker: a sealed worker builds the table that is built here, ag
     INFO((there ? "" : there.error().context));
     REQUIRE(there);
     expect_same(*there, *here);
+  }
+}
+
+TEST_CASE("table_worker: a module that was copied out of memory is named as what is mapped there") {
+  struct Image {
+    Elf64_Ehdr header;
+    Elf64_Phdr load;
+  };
+  alignas(4096) static Image image{};
+  std::memcpy(image.header.e_ident, ELFMAG, SELFMAG);
+  image.header.e_phoff = offsetof(Image, load);
+  image.header.e_phentsize = sizeof image.load;
+  image.header.e_phnum = 1;
+  image.load.p_type = PT_LOAD;
+  image.load.p_filesz = sizeof image;
+  const auto memory = open_process_memory(Pid{::getpid()});
+  const auto start = reinterpret_cast<Address>(&image);
+  for (const std::string& path : {std::string("[vdso]"), "/opt/" + std::string(500, 'a') + ".so"}) {
+    auto copy = copy_module(*memory, start, path);
+    if (!copy) FAIL(copy.error().context);
+    TableWorker tables(honest_worker());
+    CHECK_FALSE(tables.build(*std::move(copy)));
+    REQUIRE(tables.failures().files.size() == 1);
+    const std::string told = tables.failures().files[0];
+    INFO(told);
+    CHECK(told.starts_with(path.substr(path.size() - std::min<std::size_t>(path.size(), 200)) +
+                           ": "));
   }
 }
 
