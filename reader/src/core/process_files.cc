@@ -41,10 +41,9 @@ bool holds_offset(const ElfImage& image, std::uint64_t offset) {
 // Returns whether the core has a stack. Every stack was written to. So if one is there, the kernel
 // has dumped private memory (coredump_filter), and has left out only mappings to which nothing was
 // ever written.
-bool has_stack(const DumpedMemory& dumped, Machine machine, const CoreNotes& notes) {
-  const std::size_t stack_pointer = machine == Machine::kX86_64 ? 7 : 31;
+bool has_stack(const DumpedMemory& dumped, const CoreNotes& notes) {
   return std::ranges::any_of(notes.threads, [&](const CoreThread& thread) {
-    return dumped.dumped_from(thread.registers.dwarf[stack_pointer]) != 0;
+    return dumped.dumped_from(thread.registers.stack_pointer()) != 0;
   });
 }
 
@@ -54,7 +53,7 @@ ProcessFiles::ProcessFiles(std::vector<MappedRange> table, const DumpedMemory& d
                            Machine machine, FileFinder finder, const CoreNotes& notes)
     : dumped_(dumped),
       machine_(machine),
-      has_written_memory_(has_stack(dumped, machine, notes)),
+      has_written_memory_(has_stack(dumped, notes)),
       entry_(notes.entry),
       finder_(std::move(finder)) {
   std::ranges::stable_sort(table, {}, &MappedRange::start);
