@@ -186,7 +186,10 @@ void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource&
     if (where.address) {
       const ThreadState state = thread.state_read(plan_->facts.get());
       sample.check = find_source(sample.source)
-                         ->check({.memory = memory, .variable = *where.address, .thread = &state});
+                         ->check({.memory = memory,
+                                  .variable = *where.address,
+                                  .thread = &state,
+                                  .process = process_.get()});
     } else if (is_unreadable(where.outcome)) {
       if (is_starting(where.outcome)) continue;
       ++reading.unread;

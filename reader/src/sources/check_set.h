@@ -24,6 +24,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,9 +66,16 @@ struct SetCheck {
   std::vector<Range> ranges;
 };
 
+// The thread's stack. `start` returns its lowest address, or nullopt if the memory around the stack
+// pointer is not known to be a stack and nothing else. It is called if a set lies just below.
+struct ThreadStack {
+  Address pointer = 0;  // 0 if it is not known
+  std::function<std::optional<Address>()> start;
+};
+
 // `variable` is the address of custom_labels_current_set in one thread, which must be stopped. A
 // null pointer, a count of 0 and a set without a valid label all give the same label set: kNone.
-// `stack_pointer`: of that thread; 0: not known.
-SetCheck check_label_set(const MemorySource& memory, Address variable, Address stack_pointer = 0);
+SetCheck check_label_set(const MemorySource& memory, Address variable,
+                         const ThreadStack& stack = {});
 
 }  // namespace labelscope

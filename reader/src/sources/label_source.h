@@ -65,6 +65,7 @@ struct ThreadView {
   // what the process publishes once for all threads.
   const ls_tls_recipe* recipe = nullptr;
   const ThreadState* thread = nullptr;
+  const Target* process = nullptr;  // for a check that needs its mappings
 
   const ProcessFacts* facts() const { return thread == nullptr ? nullptr : thread->facts; }
 };

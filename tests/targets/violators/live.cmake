@@ -28,6 +28,9 @@ foreach(writer
   violator(live/${writer} program ${gcc} ${live_program} ${live_source}/${name}.c)
 endforeach()
 
+# This one is correct.
+violator(live/good-coroutine program ${gcc} ${live_program} ${live_source}/coroutine.c)
+
 violator(live/LS110-context_checksum program ${gcc} ${live_flags} -fPIE -pie
   -Wl,--export-dynamic-symbol=context_tls_v1 ${live_source}/context_checksum.c)
 

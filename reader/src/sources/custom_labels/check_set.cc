@@ -28,8 +28,8 @@ std::string counted(std::uint64_t count, const std::string& noun) {
 
 class SetChecker {
  public:
-  SetChecker(const MemorySource& memory, Address stack_pointer)
-      : memory_(memory), stack_pointer_(stack_pointer) {}
+  SetChecker(const MemorySource& memory, const ThreadStack& stack)
+      : memory_(memory), stack_(stack) {}
 
   SetCheck check(Address variable);
 
@@ -67,7 +67,7 @@ class SetChecker {
   void check_end(const std::string& what, const std::optional<std::string>& bytes);
 
   const MemorySource& memory_;
-  Address stack_pointer_;
+  const ThreadStack& stack_;
   SetCheck result_;
   bool readable_ = true;  // true if a reader could read all of the set so far
   bool gone_ = false;
@@ -171,21 +171,19 @@ SetCheck SetChecker::check(Address variable) {
 }
 
 // The stack grows downwards: what lies below its pointer is of functions that have returned. A leaf
-// uses 128 bytes there (the red zone of x86-64). Other memory begins behind a page that nobody can
-// read.
+// uses 128 bytes there (the red zone of x86-64). But a stack for coroutines may be a part of the
+// heap, with other memory right below it.
 void SetChecker::check_frame(Address set) {
   constexpr Address kRedZone = 128;
   constexpr Address kMostBelow = Address{1} << 16;
-  constexpr Address kPage = 4096;
-  if (stack_pointer_ < kMostBelow || set + sizeof(RemoteSet) > stack_pointer_ - kRedZone ||
-      set < stack_pointer_ - kMostBelow) {
+  if (stack_.pointer < kMostBelow || set + sizeof(RemoteSet) > stack_.pointer - kRedZone ||
+      set < stack_.pointer - kMostBelow) {
     return;
   }
-  for (Address at = set; at < stack_pointer_; at += kPage) {
-    if (probe(at, 1) != Reading::kDone) return;
-  }
+  const auto start = stack_.start();
+  if (!start || set < *start) return;
   report(abi_v1::kSetReadable,
-         "the set lies on the thread's stack, " + std::to_string(stack_pointer_ - set) +
+         "the set lies on the thread's stack, " + std::to_string(stack_.pointer - set) +
              " bytes below the stack pointer: in a function that has returned",
          "keep the set as long as the pointer leads to it, or set the pointer to null before the "
          "function returns");
@@ -371,8 +369,8 @@ void SetChecker::check_limits(std::uint64_t count) {
 
 }  // namespace
 
-SetCheck check_label_set(const MemorySource& memory, Address variable, Address stack_pointer) {
-  return SetChecker(memory, stack_pointer).check(variable);
+SetCheck check_label_set(const MemorySource& memory, Address variable, const ThreadStack& stack) {
+  return SetChecker(memory, stack).check(variable);
 }
 
 }  // namespace labelscope

@@ -24,6 +24,25 @@ constexpr UpdateRule kUpdates{
 
 constexpr std::string_view kNodeAddon = "customlabels.node";
 
+// Returns the lowest address of the thread's stack, if the stack pointer is on one that the kernel
+// or a libc has made: that of the first thread has a name, and those of other threads have a guard
+// below them, and the thread's control block above. Any other memory may be divided in any way.
+std::optional<Address> stack_start(const Target& process, Address stack_pointer,
+                                   Address thread_pointer) {
+  const auto mappings = process.mappings();
+  if (!mappings) return std::nullopt;
+  const Mapping* stack = find_mapping(*mappings, stack_pointer);
+  if (stack == nullptr) return std::nullopt;
+  if (stack->path == "[stack]") return stack->start;
+  if (stack == mappings->data() || thread_pointer < stack_pointer || thread_pointer >= stack->end) {
+    return std::nullopt;
+  }
+  const Mapping& guard = *(stack - 1);
+  const bool usable = guard.readable || guard.writable || guard.executable;
+  if (usable || guard.end != stack->start) return std::nullopt;
+  return stack->start;
+}
+
 // Returns 0 if the pointer cannot be read.
 Address pointer_at(const MemorySource& memory, Address address) {
   const auto value = read_value<Address>(memory, address);
@@ -48,6 +67,17 @@ bool CustomLabels::is_publisher_name(std::string_view path) const {
 // Node.js loads addons only by dlopen(), and the ABI allows this name.
 RuleId CustomLabels::loading_rule(std::string_view path) const {
   return path.ends_with(kNodeAddon) ? RuleId::kNone : abi_v1::kLoadedAtStartup;
+}
+
+SetCheck CustomLabels::check(const ThreadView& thread) const {
+  const ThreadState* state = thread.thread;
+  if (thread.process == nullptr || state == nullptr || state->registers == nullptr) {
+    return check_label_set(thread.memory, thread.variable);
+  }
+  const Address pointer = state->registers->stack_pointer();
+  return check_label_set(
+      thread.memory, thread.variable,
+      {pointer, [&] { return stack_start(*thread.process, pointer, state->thread_pointer); }});
 }
 
 CustomLabels::CustomLabels()

@@ -9,11 +9,6 @@
 
 namespace labelscope {
 
-// 0: not known.
-inline Address stack_pointer_of(const ThreadState* thread) {
-  return thread == nullptr || thread->registers == nullptr ? 0 : thread->registers->stack_pointer();
-}
-
 class CustomLabels final : public LabelSource {
  public:
   CustomLabels();
@@ -24,9 +19,7 @@ class CustomLabels final : public LabelSource {
   RuleId loading_rule(std::string_view path) const override;
   Observation read(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
-  SetCheck check(const ThreadView& thread) const override {
-    return check_label_set(thread.memory, thread.variable, stack_pointer_of(thread.thread));
-  }
+  SetCheck check(const ThreadView& thread) const override;
   std::vector<Address> likely_words(const MemorySource& memory, Address variable) const override;
 };
 

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 
+#include "labelscope/registers.h"
+#include "sources/custom_labels/custom_labels.h"
 #include "sources/custom_labels/rules.h"
 #include "support/catch.h"
+#include "support/fake_target.h"
 #include "unit/reader/label_memory.h"
 
 namespace labelscope::test {
@@ -27,6 +30,15 @@ std::vector<RuleId> only(RuleId rule) { return {rule}; }
 // Nothing is mapped here.
 constexpr Address kNowhere = 0x660000000000;
 constexpr Address kPage = FakeMemory::kPage;
+
+class TwoMappings final : public FakeTarget {
+ public:
+  explicit TwoMappings(std::vector<Mapping> mappings) : mappings_(std::move(mappings)) {}
+  Result<std::vector<Mapping>> mappings() const override { return mappings_; }
+
+ private:
+  std::vector<Mapping> mappings_;
+};
 
 // The memory of a process that ends while it is read.
 class EndingMemory final : public MemorySource {
@@ -191,18 +203,53 @@ TEST_CASE("check_set: LS040, a set in a function that has returned") {
   LabelMemory made;
   made.publish({{"a", "1"}});
   const auto at = [&](Address stack_pointer) {
-    return broken(check_label_set(made.memory, LabelMemory::kVariable, stack_pointer));
+    return broken(check_label_set(made.memory, LabelMemory::kVariable,
+                                  {stack_pointer, [] { return LabelMemory::kSet - 0x800; }}));
   };
-  made.memory.map(LabelMemory::kSet, 2 * kPage);
   CHECK(at(LabelMemory::kSet + 0x400) == only(abi_v1::kSetReadable));
   CHECK(at(LabelMemory::kSet + kPage) == only(abi_v1::kSetReadable));
-  // In the red zone of a leaf, in the stack that is used, in other memory behind a hole, far away.
-  for (const Address stack_pointer :
-       {LabelMemory::kSet + 128, LabelMemory::kSet - 0x400, LabelMemory::kSet + 8 * kPage,
-        LabelMemory::kSet + 0x100000, Address{0}, Address{8}}) {
+  // In the red zone of a leaf, in the stack that is used, far away, or not known.
+  for (const Address stack_pointer : {LabelMemory::kSet + 128, LabelMemory::kSet - 0x400,
+                                      LabelMemory::kSet + 0x100000, Address{0}, Address{8}}) {
     CHECK(at(stack_pointer).empty());
   }
   CHECK(check(made).set.state == State::kSet);
+}
+
+TEST_CASE(
+    "check_set: LS040 is about stacks that the kernel or a libc has made, and no other memory") {
+  LabelMemory made;
+  made.publish({{"a", "1"}});
+  const Address start = LabelMemory::kSet & ~(kPage - 1);
+  const Address pointer = start + kPage;
+  const auto with = [&](const std::string& name, bool guarded, Address thread_pointer) {
+    Mapping below;
+    below.start = start - kPage;
+    below.end = start;
+    below.readable = !guarded;
+    Mapping stack;
+    stack.start = start;
+    stack.end = start + 4 * kPage;
+    stack.readable = true;
+    stack.path = name;
+    const TwoMappings target({below, stack});
+    Registers registers;
+    registers.machine = Machine::kX86_64;
+    registers.dwarf[7] = pointer;
+    const ThreadState state{.thread_pointer = thread_pointer, .registers = &registers};
+    return broken(CustomLabels().check({.memory = made.memory,
+                                        .variable = LabelMemory::kVariable,
+                                        .thread = &state,
+                                        .process = &target}));
+  };
+  const Address above = start + 3 * kPage;
+  CHECK(with("[stack]", false, 0x1000) == only(abi_v1::kSetReadable));
+  CHECK(with("", true, above) == only(abi_v1::kSetReadable));
+  // A coroutine's stack in the heap, and one with a guard that is no thread's own.
+  CHECK(with("[heap]", false, 0x1000).empty());
+  CHECK(with("", false, above).empty());
+  CHECK(with("", true, 0x1000).empty());
+  CHECK(with("", true, start + 64).empty());
 }
 
 TEST_CASE("check_set: LS042, a key whose pointer and length are the wrong way round") {
