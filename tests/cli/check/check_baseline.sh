@@ -1,7 +1,7 @@
 # Known findings are accepted and mentioned, new ones fail, and mended ones are reported.
 source "${BASH_SOURCE%/*}/../lib.sh"
 cp "$VIOLATORS/static/LS031-general-dynamic/libcustomlabels.so" libcustomlabels-a.so
-cp "$VIOLATORS/static/LS013-writable/libcustomlabels.so" libcustomlabels-b.so
+cp "$VIOLATORS/static/LS023-packed/libcustomlabels.so" libcustomlabels-b.so
 run check --format json -o known.json libcustomlabels-a.so libcustomlabels-b.so
 expect_status "$exit_findings" "the first run"
 expect_no_stdout

@@ -7,7 +7,7 @@ python=$(PATH=/usr/bin:$PATH command -v python3) || skip_test "python3 is not in
 
 mkdir -p build/lib
 cp "$VIOLATORS/static/good-program/program" build/app
-cp "$VIOLATORS/static/LS013-writable/libcustomlabels.so" build/lib/
+cp "$VIOLATORS/static/LS023-packed/libcustomlabels.so" build/lib/
 cp "$VIOLATORS/static/LS031-general-dynamic/libcustomlabels.so" build/lib/libcustomlabels-gd.so
 files=(build/app build/lib/libcustomlabels.so ./build/lib/../lib/libcustomlabels-gd.so)
 
@@ -34,7 +34,7 @@ expect_status "$exit_findings" "junit"
 [[ $(cut -d '|' -f 1,2 "$work/cases" | sort | uniq -d) == "" ]] || fail "a case occurs twice"
 grep -Fq 'libcustomlabels-gd.so|LS031 library-tls-descriptor|failure' "$work/cases" ||
   fail "no failure"
-grep -Fq 'libcustomlabels.so|LS013 version-constant|passed' "$work/cases" || fail "a warning failed"
+grep -Fq 'libcustomlabels.so|LS023 current-set-aligned|passed' "$work/cases" || fail "a warning failed"
 
 run check --format sarif --strict "${files[@]}"
 expect_status "$exit_findings" "sarif"
@@ -42,7 +42,7 @@ expect_status "$exit_findings" "sarif"
   (($? == 77)) && skip_test "$(cat "$work/results")"
   fail "SARIF is not valid"
 }
-[[ $(cat "$work/results") == "LS013 warning build/lib/libcustomlabels.so 1 -
+[[ $(cat "$work/results") == "LS023 warning build/lib/libcustomlabels.so 1 -
 LS031 error build/lib/libcustomlabels-gd.so 1 -" ]] || fail "not these results: $(cat "$work/results")"
 # These stay the same from run to run, however the file is named.
 prints() { jq -c '[.runs[0].results[].partialFingerprints]' "$work/stdout"; }
@@ -54,7 +54,7 @@ run check --format sarif --strict build/app "$PWD/build/lib/libcustomlabels.so" 
 run check --format github "${files[@]}"
 expect_status "$exit_findings" "github"
 expect_shown '^::error title=LS031 library-tls-descriptor,file=build/lib/libcustomlabels-gd\.so::'
-expect_shown '^::warning title=LS013 version-constant,file=build/lib/libcustomlabels\.so::'
+expect_shown '^::warning title=LS023 current-set-aligned,file=build/lib/libcustomlabels\.so::'
 [[ $(grep -c '^::' "$work/stdout") == 2 ]] || fail "not two annotations"
 
 # The report has a terminal's colors only on request.

@@ -98,7 +98,7 @@ TEST_CASE("check json: holds everything, bytes that are no text as base64") {
   CHECK(json["errors"] == 2);
   REQUIRE(json["subjects"].size() == 3);
   const auto& file = json["subjects"][1];
-  CHECK(file["rules"] == nlohmann::json({"LS001", "LS013", "LS031"}));
+  CHECK(file["rules"] == nlohmann::json({"LS001", "LS023", "LS031"}));
   CHECK(file["name"].contains("base64"));
   CHECK(file["diagnostics"][0]["fails"] == true);  // a warning, in strict mode
   const auto& torn = json["subjects"][2]["diagnostics"][1];
@@ -119,7 +119,7 @@ TEST_CASE("check junit: junitparser reads it, and finds each case as it was judg
       judged_by("read_junit.py", render_check_junit(report, judge(report, false, {})));
   CHECK(has_line(loose, "lib/libcustomlabels.so|LS001 platform|passed"));
   CHECK(loose.find("|LS031 library-tls-descriptor|failure\n") != std::string::npos);
-  CHECK(loose.find("|LS013 version-constant|passed\n") != std::string::npos);
+  CHECK(loose.find("|LS023 current-set-aligned|passed\n") != std::string::npos);
   CHECK(loose.find("|can be checked|error\n") != std::string::npos);
   CHECK(loose.find("|LS050 torn-update|failure\n") != std::string::npos);
   // A case is followed from run to run by its name, so the name has no process ID.
@@ -127,7 +127,7 @@ TEST_CASE("check junit: junitparser reads it, and finds each case as it was judg
   CHECK(std::count(loose.begin(), loose.end(), '\n') == 8);
   const std::string strict =
       judged_by("read_junit.py", render_check_junit(report, judge(report, true, {})));
-  CHECK(strict.find("|LS013 version-constant|failure\n") != std::string::npos);
+  CHECK(strict.find("|LS023 current-set-aligned|failure\n") != std::string::npos);
   auto known = parse_baseline(render_check_json(report, judge(report, false, {}), "1.2.3"));
   REQUIRE(known);
   // A baseline keeps only the escaped form of a name that is no UTF-8, so this part uses a plain
@@ -170,7 +170,7 @@ TEST_CASE("check sarif: what the baseline accepts is suppressed") {
   const CheckVerdict verdict = judge(report, false, *known);
   const std::string results =
       judged_by("validate_sarif.py", render_check_sarif(report, verdict, "1.2.3"));
-  CHECK(results == "LS013 warning a.so 1 suppressed\nLS031 error a.so 1 suppressed\n");
+  CHECK(results == "LS023 warning a.so 1 suppressed\nLS031 error a.so 1 suppressed\n");
 }
 
 TEST_CASE("check github: a line for each finding, and no command but ours") {

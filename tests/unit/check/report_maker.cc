@@ -19,8 +19,8 @@ cli::CheckedSubject clean_file(const std::string& path) {
 
 cli::CheckedSubject failing_file(const std::string& path) {
   return {path,
-          {abi_v1::kPlatform, abi_v1::kVersionConstant, abi_v1::kLibraryTlsDescriptor},
-          {diagnostic(abi_v1::kVersionConstant, path, "it can be written"),
+          {abi_v1::kPlatform, abi_v1::kCurrentSetAligned, abi_v1::kLibraryTlsDescriptor},
+          {diagnostic(abi_v1::kCurrentSetAligned, path, "its alignment is 4"),
            diagnostic(abi_v1::kLibraryTlsDescriptor, path, "it is " + kHostile)}};
 }
 

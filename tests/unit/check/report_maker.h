@@ -12,7 +12,7 @@ namespace labelscope::test {
 inline const std::string kHostile = "a\nb\r\"<&>'\x1b[2J\xff%,:\xEF\xBF\xBE]]>::error::x";
 
 cli::CheckedSubject clean_file(const std::string& path);
-// The file has LS031 (error) and LS013 (warning).
+// The file has LS031 (error) and LS023 (warning).
 cli::CheckedSubject failing_file(const std::string& path);
 // The process has LS050 (error) in its code and LS045 (note) of a thread.
 cli::CheckedSubject failing_process(const std::string& name);

@@ -38,8 +38,8 @@ Baseline baseline_of(const CheckReport& report) {
 TEST_CASE("verdict: errors fail, warnings only if strict, notes never") {
   CHECK(outcome_of(report_of({clean_file("a")}), true) == Outcome::kClean);
   CHECK(outcome_of(report_of({with(abi_v1::kVersionValue)}), false) == Outcome::kFindings);
-  CHECK(outcome_of(report_of({with(abi_v1::kVersionConstant)}), false) == Outcome::kClean);
-  CHECK(outcome_of(report_of({with(abi_v1::kVersionConstant)}), true) == Outcome::kFindings);
+  CHECK(outcome_of(report_of({with(abi_v1::kCurrentSetAligned)}), false) == Outcome::kClean);
+  CHECK(outcome_of(report_of({with(abi_v1::kCurrentSetAligned)}), true) == Outcome::kFindings);
   CHECK(outcome_of(report_of({with(abi_v1::kKeysUnique)}), true) == Outcome::kClean);
 }
 

@@ -144,12 +144,13 @@ constexpr Rule kRules[] = {
       .fix_gcc = kVersionDefinition,
       .fix_clang = kAsGcc,
       .fix_rust = kVersionRust}},
-    {{kVersionConstant, "LS013", "version-constant", kVersion, kWarning, kStatic, kFile},
+    {{kVersionConstant, "LS013", "version-constant", kVersion, kNote, kStatic, kFile},
      {.title = "custom_labels_abi_version lies in read-only memory",
-      .requirement = "The value of custom_labels_abi_version is constant.",
-      .reason =
-          "In memory that can be written it can change after a reader has seen it, by mistake or "
-          "by a stray pointer, and then labels disappear.",
+      .requirement =
+          "The value of custom_labels_abi_version is constant. It may lie in memory that can be "
+          "written, as long as nothing writes to it.",
+      .reason = "In such memory it can change after a reader has seen it, by mistake or by a stray "
+                "pointer, and then labels disappear.",
       .fix = "Declare it const, so that it goes into .rodata; in C++ together with extern \"C\" in "
              "the same declaration, because const alone makes a symbol local there.",
       .fix_gcc = kVersionDefinition,

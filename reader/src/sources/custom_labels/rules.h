@@ -16,7 +16,7 @@ inline constexpr RuleId kLibraryFileName{3};
 inline constexpr RuleId kVersionExported{10};
 inline constexpr RuleId kVersionSize{11};
 inline constexpr RuleId kVersionValue{12};
-inline constexpr RuleId kVersionConstant{13};  // warning: it is in memory that can be written
+inline constexpr RuleId kVersionConstant{13};  // note: it is in memory that can be written
 // it is thread-local or a function, and not a data object
 inline constexpr RuleId kVersionKind{14};
 // custom_labels_current_set
