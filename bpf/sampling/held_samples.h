@@ -20,17 +20,22 @@ class HeldSamples {
   static constexpr std::size_t kMost = 4096;
 
   // Copies the record of a sample. Returns false if there is no room, and keeps nothing.
-  bool hold(std::uint64_t retry_id, std::span<const std::byte> record);
+  bool hold(std::uint64_t retry_id, Pid pid, std::span<const std::byte> record);
   // Hands out the sample that the answer belongs to, with the answer's labels. Returns false if
   // there is no such sample.
   bool settle(const AnswerRecord& answer, const std::function<void(const SampleRecord&)>& hand_out);
-  // Hands out all samples that are left, as LS_UNREADABLE_VANISHED.
+  // Hands out all samples that are left, as LS_UNREADABLE_VANISHED; only those of a process that
+  // has ended: their answers were lost, or will be the same.
   void give_up(const std::function<void(const SampleRecord&)>& hand_out);
+  void give_up_of(Pid pid, const std::function<void(const SampleRecord&)>& hand_out);
   std::size_t size() const { return held_.size(); }
 
  private:
-  // Records as 8-byte words, because they must be 8-aligned.
-  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> held_;
+  struct Held {
+    Pid pid{};
+    std::vector<std::uint64_t> words;  // the record, which must be 8-aligned
+  };
+  std::unordered_map<std::uint64_t, Held> held_;  // by the number of the repeated read
 };
 
 }  // namespace labelscope

@@ -198,7 +198,7 @@ void LoadedSampler::take(std::span<const std::byte> bytes) {
 void LoadedSampler::take_sample(const SampleRecord& sample, std::span<const std::byte> bytes) {
   if (sample.retry_id == 0) {
     hand_out(sample);
-  } else if (!held_.hold(sample.retry_id, bytes)) {
+  } else if (!held_.hold(sample.retry_id, sample.pid, bytes)) {
     ++own_.samples_not_held;
     SampleRecord vanished = sample;
     vanished.labels = {};
@@ -234,6 +234,8 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
       break;
     case ProcessRecord::Kind::kExit:
       tables_->forget(event.pid);
+      // The handler may forget the process some time after this.
+      held_.give_up_of(event.pid, [this](const SampleRecord& sample) { hand_out(sample); });
       handler_->on_exit(event.pid);
       break;
   }

@@ -91,7 +91,8 @@ TEST_CASE("held_samples: an answer goes to its own sample, once") {
   const auto keep = [&](const SampleRecord& sample) { out.push_back(sample); };
   for (std::uint32_t id : {1U, 2U}) {
     const auto words = sample_words(id, 10 + id);
-    REQUIRE(held.hold(id, std::as_bytes(std::span(words))));
+    REQUIRE(
+        held.hold(id, Pid{static_cast<std::int32_t>(10 + id)}, std::as_bytes(std::span(words))));
   }
   CHECK(held.size() == 2);
   REQUIRE(held.settle(answer_of(2, LS_UNLABELLED), keep));
@@ -108,14 +109,35 @@ TEST_CASE("held_samples: an answer goes to its own sample, once") {
   CHECK(held.size() == 0);
 }
 
+TEST_CASE("held_samples: those of a process that has ended go out when it ends") {
+  HeldSamples held;
+  std::vector<SampleRecord> out;
+  const auto keep = [&](const SampleRecord& sample) { out.push_back(sample); };
+  for (std::uint32_t id : {1U, 2U, 3U}) {
+    const std::uint32_t pid = id == 2 ? 12 : 11;
+    const auto words = sample_words(id, pid);
+    const auto bytes = std::as_bytes(std::span(words));
+    REQUIRE(held.hold(id, Pid{static_cast<std::int32_t>(pid)}, bytes));
+  }
+  held.give_up_of(Pid{11}, keep);
+  REQUIRE(out.size() == 2);
+  for (const SampleRecord& sample : out) {
+    CHECK(raw(sample.pid) == 11);
+    CHECK(sample.labels.outcome == LS_UNREADABLE_VANISHED);
+  }
+  CHECK(held.size() == 1);
+  REQUIRE(held.settle(answer_of(2, LS_UNLABELLED), keep));
+  CHECK(out.back().labels.outcome == LS_UNLABELLED);
+}
+
 TEST_CASE("held_samples: a number that is held already is refused, and so is one too many") {
   HeldSamples held;
   const auto words = sample_words(7, 1);
   const auto bytes = std::as_bytes(std::span(words));
-  REQUIRE(held.hold(0, bytes));
-  CHECK_FALSE(held.hold(0, bytes));
+  REQUIRE(held.hold(0, Pid{1}, bytes));
+  CHECK_FALSE(held.hold(0, Pid{1}, bytes));
   std::uint64_t id = 1;
-  while (held.hold(id, bytes) && id < 1'000'000) ++id;
+  while (held.hold(id, Pid{1}, bytes) && id < 1'000'000) ++id;
   CHECK(held.size() == id);
   CHECK(id == HeldSamples::kMost);
 }
