@@ -126,6 +126,7 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
         best_key: "tenant",
         part: "only tenant=acme",
         counters: { "of-other-processes": 7 },
+        counter_words: { "of-other-processes": "events while another process ran" },
       }),
     );
     browser = await Browser.start(program);

@@ -13,7 +13,7 @@ import { readColumns, unpack } from "./decode.mjs";
 import { openHelp, openSave } from "./dialogs.mjs";
 import { byId, element, fill } from "./dom.mjs";
 import { showFacts } from "./facts_view.mjs";
-import { NO_FILTER, matchingFunctions, withValue, withoutKey } from "./filter.mjs";
+import { NO_FILTER, isEmpty, matchingFunctions, withValue, withoutKey } from "./filter.mjs";
 import { FlameView } from "./flame.mjs";
 import { functionTable } from "./function_table.mjs";
 import { FunctionView } from "./function_view.mjs";
@@ -61,8 +61,8 @@ class App {
       text: (box) => this.boxes.boxText(box),
       describe: (box) => this.boxes.describe(box),
       onhover: (box, event) => showTip(this, box, event),
-      onselect: (box) => showStatus(this, box),
-      onmenu: (box, x, y) => openBoxMenu(this, box, x, y),
+      onselect: (box, zoom) => showStatus(this, box, zoom),
+      onmenu: (box, x, y, zoom) => openBoxMenu(this, box, x, y, zoom),
     };
     this.flame = new FlameView(byId("flame-panel"), {
       ...flame,
@@ -197,7 +197,7 @@ class App {
       this.set({ compare: false });
       return;
     }
-    const empty = this.state.a.terms.length + this.state.b.terms.length === 0;
+    const empty = isEmpty(this.state.a) && isEmpty(this.state.b);
     const proposal = empty ? this.questions.comparison(this.state) : {};
     if (proposal === null) this.notice("There is no label with two values to compare.");
     this.slot = "b";

@@ -3,6 +3,7 @@ import { byId, copyText, element, fill } from "./dom.mjs";
 import { withValue, withoutKey } from "./filter.mjs";
 import { boxLabel } from "./flame.mjs";
 import { openMenu } from "./menu.mjs";
+import { pattern } from "./regex.mjs";
 import { heaviestCodes } from "./tables.mjs";
 import { bounded, percent, weightText } from "./text.mjs";
 import { boxName, valueText } from "./tree.mjs";
@@ -18,13 +19,14 @@ function hint({ view, function: fn }) {
     : "Click a box to zoom, double-click for its function, right-click for more. Keys: ?";
 }
 
-export function showStatus(app, box) {
+// `zoom(path)` zooms the graph that has the box.
+export function showStatus(app, box, zoom) {
   const area = byId("status");
   if (!box) {
     fill(area, app.whole === 0 ? "No sample passes these filters." : hint(app.state));
     return;
   }
-  const offers = offersOf(app, box).slice(0, 2);
+  const offers = offersOf(app, box, zoom).slice(0, 2);
   fill(
     area,
     element("bdi", {}, bounded(app.boxes.describe(box), 400)),
@@ -60,19 +62,28 @@ export function showTip(app, box, event) {
   tip.style.top = `${below + area.height > innerHeight ? above : below}px`;
 }
 
-export function openBoxMenu(app, box, x, y) {
+export function openBoxMenu(app, box, x, y, zoom) {
   byId("tip").hidden = true;
-  const zoom = { text: "zoom in", action: () => app.set({ zoom: box.path }) };
-  const isFlame = app.state.view === "flame";
-  openMenu(x, y, [...offersOf(app, box), ...(isFlame && box.kind !== "other" ? [zoom] : [])]);
+  const zoomIn = { text: "zoom in", action: () => zoom(box.path) };
+  openMenu(x, y, [...offersOf(app, box, zoom), ...(box.kind !== "other" ? [zoomIn] : [])]);
 }
 
 const escaped = (name) => `^${name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}$`;
 
-function offersOf(app, box) {
+// What also leaves out the stacks with this function; as it was, if that becomes too much for a
+// search.
+function leaveOut(app, filter, one) {
+  const without = filter.without ? `${filter.without}|${one}` : one;
+  const { problem } = pattern(without);
+  if (!problem) return { ...filter, without };
+  app.notice(`This function is not left out as well. The search would be refused: ${problem}`);
+  return filter;
+}
+
+function offersOf(app, box, zoom) {
   if (box.kind === "root") return [{ text: "copy", action: () => copyText("all") }];
   if (box.kind === "other") {
-    return [{ text: "open", action: () => app.set({ zoom: box.path }) }];
+    return [{ text: "open", action: () => zoom(box.path) }];
   }
   const name = box.kind === "function" ? app.profile.functions.name(box.function) : null;
   if (name === null) {
@@ -90,9 +101,7 @@ function offersOf(app, box) {
   const copy = { text: "copy the name", action: () => copyText(name) };
   if (name.length > LONGEST_NAME) return [open, copy];
   const one = escaped(name);
-  const without = (filter) => {
-    return { ...filter, without: filter.without ? `${filter.without}|${one}` : one };
-  };
+  const without = (filter) => leaveOut(app, filter, one);
   return [
     open,
     { text: "only stacks with it", action: () => app.changeFilter((f) => ({ ...f, stack: one })) },

@@ -1,6 +1,6 @@
 // What is above the views: filters as chips, A and B, groups, options, the legend.
 import { byId, element, fill } from "./dom.mjs";
-import { NO_FILTER, withoutKey } from "./filter.mjs";
+import { NO_FILTER, isEmpty, withoutKey } from "./filter.mjs";
 import {
   OTHER,
   SIDE_COLORS,
@@ -84,7 +84,7 @@ export function renderCompare(app) {
       colorMark(SIDE_COLORS[index]),
       element("strong", {}, slot.toUpperCase()),
       ...filterChips(app, state[slot], (changed) => app.set({ [slot]: changed })),
-      state[slot].terms.length === 0 ? element("span", { class: "note" }, "everything") : null,
+      isEmpty(state[slot]) ? element("span", { class: "note" }, "everything") : null,
       element(
         "span",
         { class: "amount" },

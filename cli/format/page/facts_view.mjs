@@ -4,15 +4,6 @@ import { bounded, countText, percent, thousands, timeText, weightsName } from ".
 
 const COMPLETE_ENOUGH = 0.9;
 
-// Counters of every recording in words; the others are for those who look for a fault.
-const COUNTERS = {
-  "of-other-processes": "events while another process ran",
-  "fp-frames": "frames found by frame pointers",
-  "samples-with-fp-frames": "samples with such frames",
-  "unwind-tables": "files with unwind tables",
-  "unwind-table-bytes": "bytes of unwind tables",
-};
-
 function factChip(text, title, warns = false) {
   return element("span", { class: warns ? "fact warns" : "fact", title }, text);
 }
@@ -94,7 +85,7 @@ export function showFacts(title, line, details, facts) {
     ]),
     ...Object.entries(facts.counters)
       .filter(([name]) => !name.startsWith("stacks-"))
-      .map(([name, n]) => [COUNTERS[name] ?? name, thousands(n)]),
+      .map(([name, n]) => [facts.counter_words?.[name] ?? name, thousands(n)]),
   ];
   fill(
     details,

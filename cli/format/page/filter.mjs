@@ -7,6 +7,8 @@
 import { STOPPED, pattern } from "./regex.mjs";
 
 export const NO_FILTER = Object.freeze({ terms: [], time: null, stack: "", without: "" });
+export const isEmpty = ({ terms, time, stack, without }) =>
+  terms.length === 0 && time === null && stack === "" && without === "";
 // Terms have a bit each; those behind the last bit share it.
 const TERM_BITS = 28;
 const TIME_BIT = 1 << 29;

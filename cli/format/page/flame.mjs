@@ -331,7 +331,7 @@ export class FlameView {
     if (!place || !this.options.onmenu) return;
     event.preventDefault();
     this.select(place.box);
-    this.options.onmenu(place.box, event.clientX, event.clientY);
+    this.options.onmenu(place.box, event.clientX, event.clientY, this.options.onzoom);
   }
 
   // At the box under the cursor.
@@ -339,7 +339,7 @@ export class FlameView {
     if (!place || !this.options.onmenu) return;
     const area = this.scroller.getBoundingClientRect();
     const y = area.top + this.topOf(place.depth) - this.scroller.scrollTop + this.rowHeight;
-    this.options.onmenu(box, area.left + place.x + PADDING, y);
+    this.options.onmenu(box, area.left + place.x + PADDING, y, this.options.onzoom);
   }
 
   select(box) {
@@ -350,7 +350,7 @@ export class FlameView {
     this.item.setAttribute("aria-setsize", String(siblings.length));
     this.item.setAttribute("aria-selected", "true");
     this.item.textContent = this.options.describe(box);
-    this.options.onselect?.(box);
+    this.options.onselect?.(box, this.options.onzoom);
     const place = this.placeOf(box);
     if (place) {
       const y = this.topOf(place.depth);

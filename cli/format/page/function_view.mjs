@@ -44,21 +44,16 @@ export class FunctionView {
       this.labels,
       this.graphs,
     );
-    const pick = (box) => onpick(box.function);
-    this.callers = new FlameView(this.callersArea, {
-      ...flame,
-      id: "callers",
-      label: "callers",
-      onzoom: (path) => this.zoom("callers", path),
-      onpick: pick,
-    });
-    this.callees = new FlameView(this.calleesArea, {
-      ...flame,
-      id: "callees",
-      label: "callees",
-      onzoom: (path) => this.zoom("callees", path),
-      onpick: pick,
-    });
+    const graph = (area, id) =>
+      new FlameView(area, {
+        ...flame,
+        id,
+        label: id,
+        onzoom: (path) => this.zoom(id, path),
+        onpick: (box) => onpick(box.function),
+      });
+    this.callers = graph(this.callersArea, "callers");
+    this.callees = graph(this.calleesArea, "callees");
   }
 
   // `ranked`: functions, the heaviest first; `totals`, `wholes`: of what is chosen, or of A and of

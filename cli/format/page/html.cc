@@ -136,6 +136,13 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
   for (const std::string& key : options.group_by) group_by.push_back(escape_terminal(key));
   Json counters = Json::object();
   for (const auto& [name, count] : ledger.named()) counters[escape_terminal(name)] = count;
+  // Statistics in words; problems keep their names, by which documents explain them.
+  Json words = Json::object();
+  for (std::size_t i = 0; i < kCounterCount; ++i) {
+    const CounterText& text = text_of(static_cast<Counter>(i));
+    const bool statistic = text.meaning == CounterText::Meaning::kStatistic;
+    if (statistic && ledger.counters[text.counter] != 0) words[std::string(text.name)] = text.what;
+  }
   return Json{{"version", escape_terminal(profile.tool_version)},
               {"title", escape_terminal(page_title(profile, options))},
               {"command", escape_terminal(profile.command_line)},
@@ -163,6 +170,7 @@ Json facts_json(const Profile& profile, const RenderOptions& options, const Page
               {"has_stacks", !profile.stacks.empty()},
               {"part", escape_terminal(remarks_line(profile))},
               {"counters", std::move(counters)},
+              {"counter_words", std::move(words)},
               {"processes", processes_json(profile)},
               {"best_key", escape_terminal(best_key(profile))},
               {"group_by", std::move(group_by)},

@@ -352,9 +352,8 @@ bool PprofReader::take_values(const std::vector<std::int64_t>& values, SampleRow
   if (weight < 0 || count < 0) return ++negative_, false;
   const auto has = [&](const auto& other) { return values[other.first] > 0; };
   // The sample is only about a value that was not chosen.
-  if (weight == 0 && (count == 0 || !chosen_.samples) && std::ranges::none_of(chosen_.more, has)) {
-    return false;
-  }
+  const bool of_others = count == 0 || !chosen_.samples || chosen_.shares_count;
+  if (weight == 0 && of_others && std::ranges::none_of(chosen_.more, has)) return false;
   row.weight_ns = static_cast<std::uint64_t>(weight);
   row.count = static_cast<std::uint64_t>(count);
   if (row.weight_ns > UINT64_MAX / chosen_.scale) return ++damaged_, false;

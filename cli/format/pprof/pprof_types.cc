@@ -95,10 +95,18 @@ Result<ChosenValues> choose_values(const std::vector<ValueType>& types, const st
                  "it has no value " + wanted + "; there are: " + texts_of(types, types.size(), {})};
   }
   const ValueType& type = types[chosen.weight];
-  // Writers put a value's count, such as "samples", in front of the value itself.
+  // Writers put a value's count, such as "samples", in front of the value itself, and of several
+  // kinds of time. Then a sample of which there is none of the chosen kind is one of another kind.
   const auto counts = [&](std::size_t i) { return types[i].unit == "count"; };
-  if (chosen.weight > 0 && counts(chosen.weight - 1)) {
-    chosen.samples = chosen.weight - 1;
+  const auto is_time = [&](std::size_t i) {
+    return i < types.size() && time_kind(types[i]) != nullptr;
+  };
+  std::size_t first = chosen.weight;
+  while (is_time(chosen.weight) && first > 0 && is_time(first - 1)) --first;
+  chosen.shares_count = !wanted.empty() && is_time(chosen.weight) &&
+                        (first != chosen.weight || is_time(chosen.weight + 1));
+  if (first > 0 && counts(first - 1)) {
+    chosen.samples = first - 1;
   } else if (counts(chosen.weight)) {
     chosen.samples = chosen.weight;
   }

@@ -17,6 +17,7 @@ namespace labelscope::cli {
 struct ChosenValues {
   std::size_t weight = 0;              // index of the sample type that the profile is about
   std::optional<std::size_t> samples;  // index of the one that counts samples
+  bool shares_count = false;           // true if that also counts samples of other kinds of time
   std::uint64_t scale = 1;             // factor to nanoseconds
   ValueType value;
   // The other kinds of time of a recording that has several; they are nanoseconds, too.

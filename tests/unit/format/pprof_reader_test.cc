@@ -5,6 +5,7 @@
 #include <map>
 #include <protozero/pbf_builder.hpp>
 #include <sstream>
+#include <tuple>
 
 #include "cli/format/common/frame_tree.h"
 #include "cli/format/common/gzip_writer.h"
@@ -309,6 +310,26 @@ TEST_CASE("pprof_reader: the value that is asked for is taken, by its name or wi
   CHECK(read_value(recording.str(), "cpu"));
   CHECK(read_value(recording.str(), "wall").error().context ==
         "it has no value wall; there is: cpu");
+}
+
+TEST_CASE("pprof_reader: one kind of time of several has the samples that have some of it") {
+  ForeignFile file;
+  file.type("samples", "count");
+  file.type("cpu", "nanoseconds");
+  file.type("waiting", "nanoseconds");
+  file.sample({}, {3, 30, 0});
+  file.sample({}, {2, 0, 500});
+  for (const auto& [name, count, weight] :
+       {std::tuple{"cpu", 3U, 30U}, std::tuple{"waiting", 2U, 500U}}) {
+    INFO(name);
+    std::istringstream in(file.bytes);
+    const auto chosen = read_recording(in, name);
+    REQUIRE(chosen);
+    CHECK(chosen->profile.counts_samples());
+    REQUIRE(chosen->profile.rows.size() == 1);
+    CHECK(chosen->profile.rows.front().count == count);
+    CHECK(chosen->profile.rows.front().weight_ns == weight);
+  }
 }
 
 TEST_CASE("pprof_reader: CPU time is preferred, in any unit, and the default type follows") {
