@@ -164,7 +164,9 @@ Status WatchedProcess::make_plan(LoadedFiles& files) {
     if (!refused) return std::move(plan).error();
     return StoppedThread::refusal(process_->seen_through(), std::move(plan).error());
   }
+  const auto facts_before = plan_ ? plan_->facts : nullptr;
   plan_ = *std::move(plan);
+  plan_->facts = with_history(facts_before.get(), std::move(plan_->facts));
   if (plan_->publishers.empty() && may_not_be_read()) {
     return StoppedThread::refusal(process_->seen_through(),
                                   {ErrorCode::kVanished, "the process has ended"});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/step/label_set_text.h"
+#include "findings/check_rule.h"
 
 namespace labelscope::cli {
 namespace {
@@ -62,7 +63,10 @@ void StepFindings::add(std::string subject, const UpdateFinding& finding, Steppe
   const std::vector<Address>& addresses = finding.change ? finding.change->addresses : kNowhere;
   std::size_t author = 0;
   Key key{finding.rule, {}, 0};
-  if (!addresses.empty()) {
+  // The process as a whole has made such a mistake, not the code that has changed a label.
+  const bool of_process = rule_of(finding.rule).about == RuleSubject::kProcess;
+  if (of_process) subject.clear();
+  if (!addresses.empty() && !of_process) {
     author = author_index(addresses, process.code());
     const CodePlace place = process.code().place_at(addresses[author]);
     key = {finding.rule, place.module, place.address};
@@ -75,6 +79,7 @@ void StepFindings::add(std::string subject, const UpdateFinding& finding, Steppe
   if (diagnostics_.size() >= kMaxDiagnostics) return;
   known_.emplace(std::move(key), diagnostics_.size());
   Diagnostic& diagnostic = diagnostics_.emplace_back(Diagnostic{finding, std::move(subject)});
+  if (of_process) return;
   if (addresses.empty()) {
     diagnostic.set_seen = label_set_text(finding.seen);
     return;

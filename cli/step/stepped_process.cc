@@ -89,7 +89,9 @@ void SteppedProcess::watch_loader() {
 void SteppedProcess::make_plan() {
   ++looks_;
   auto plan = planner_.plan(*process_);
-  if (plan) plan_ = *std::move(plan);
+  if (!plan) return;
+  plan->facts = with_history(plan_.facts.get(), std::move(plan->facts));
+  plan_ = *std::move(plan);
 }
 
 void SteppedProcess::look(bool all_code) {
@@ -123,10 +125,16 @@ std::optional<const ProcessFacts*> SteppedProcess::facts() {
     auto mappings = process_->mappings();
     if (!mappings) return std::nullopt;
     auto now = read_process_facts(*process_, *mappings, /*wanted=*/true);
-    if (!now || is_whole(now) || !plan_.facts) plan_.facts = std::move(now);
+    if (!now || is_whole(now) || !plan_.facts) {
+      plan_.facts = with_history(plan_.facts.get(), std::move(now));
+    }
   }
   if (plan_.facts && !is_whole(plan_.facts)) return std::nullopt;
   return plan_.facts.get();
+}
+
+const ProcessFacts* SteppedProcess::unpublished() {
+  return plan_.needs_facts() && !facts() ? plan_.facts.get() : nullptr;
 }
 
 void SteppedProcess::plan_if_due() {

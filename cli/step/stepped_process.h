@@ -50,6 +50,9 @@ class SteppedProcess {
   // The facts that it publishes about itself now; null: none. nullopt: it is in the middle of
   // publishing them.
   std::optional<const ProcessFacts*> facts();
+  // At the end of the process: the facts that it was publishing, but has not published. Null: there
+  // are none.
+  const ProcessFacts* unpublished();
   // Plans again, if the plan is not final yet (slots not relocated) and it is time.
   void plan_if_due();
   // Call it at the program's first instruction: everything that is loaded at start is there.

@@ -183,6 +183,19 @@ void ThreadLabels::finish_updates() {
   count_updates();
 }
 
+void ThreadLabels::end() {
+  finish_updates();
+  if (raw(tid_) != raw(process_.pid()) || record_.effort.labelled == 0) return;
+  const ProcessFacts* facts = process_.unpublished();
+  if (facts == nullptr) return;
+  for (const Finding& finding : facts->findings) {
+    if (finding.rule == RuleId::kNone) continue;
+    UpdateFinding found;
+    static_cast<Finding&>(found) = finding;
+    record_.findings.add({}, found, process_);
+  }
+}
+
 std::vector<Address> ThreadLabels::likely_words(bool contents) const {
   std::vector<Address> words;
   for (const auto& variable : variables_) words.push_back(variable->watch.variable());

@@ -59,6 +59,8 @@ class ThreadLabels {
   // Call it after the thread has run freely. Returns true if changes were missed.
   bool look_after_run();
   void finish_updates();
+  // Call it when the thread ends, while its memory can still be read.
+  void end();
   bool has_labels() const;
 
   // The words for watchpoints: the variables, and with `contents` some words of the sets, too.

@@ -380,6 +380,7 @@ void ThreadStepper::end() {
     if (interruption.region != 0) ++record_.unended_regions;
   }
   finish();
+  labels_.end();
 }
 
 void ThreadStepper::finish() {

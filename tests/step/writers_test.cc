@@ -87,6 +87,27 @@ TEST_CASE("check --step: an OpenTelemetry record may be none while it changes, o
   }
 }
 
+TEST_CASE("check --step: a mistake of the process context is one finding, and no thread's") {
+  struct Flaw {
+    const char* writer;
+    const char* rule;
+    const char* threads;
+  };
+  for (const Flaw& flaw :
+       {Flaw{"otel_unpublished", "LS234", "3"}, Flaw{"otel_moved", "LS222", "0"}}) {
+    for (const Build& build : kBuilds) {
+      const Stepped stepped =
+          step({stepper(std::string(flaw.writer) + "-" + build.name), "3", flaw.threads});
+      INFO(flaw.writer << "-" << build.name << "\n" << stepped.told());
+      const std::vector<labelscope::Diagnostic> found = stepped.found();
+      REQUIRE(found.size() == 1);
+      CHECK(labelscope::rule_of(found.front().rule).code == std::string(flaw.rule));
+      CHECK(found.front().subject.empty());
+      CHECK(found.front().places.empty());
+    }
+  }
+}
+
 TEST_CASE("check --step: a count that is raised before its element is filled is torn") {
   check_found("count_first");
 }

@@ -64,6 +64,11 @@ std::shared_ptr<const ProcessFacts> read_process_facts(const Target& target,
                                                        const std::vector<Mapping>& mappings,
                                                        bool wanted);
 
+// Returns what is known of a process that had `before`, and has `now`. That has a finding if a key
+// had another name before: records that use its number may be of that time. Either may be null.
+std::shared_ptr<const ProcessFacts> with_history(const ProcessFacts* before,
+                                                 std::shared_ptr<const ProcessFacts> now);
+
 // Returns whether the process has replaced its context since, or withdrawn it. Returns false if it
 // had none, or if the context is that of a parent.
 bool has_changed(const ProcessFacts& facts, const MemorySource& memory);

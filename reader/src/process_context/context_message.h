@@ -43,6 +43,7 @@ inline constexpr std::size_t kMostKeys = 256;      // an index is one byte
 // that need it (sources/otel_context/rules.cc), because a check judges both together.
 namespace otel {
 
+inline constexpr RuleId kKeysAppended{222};
 inline constexpr RuleId kContextHeader{231};
 inline constexpr RuleId kContextVersion{232};
 inline constexpr RuleId kContextPayload{233};

@@ -207,6 +207,32 @@ std::shared_ptr<const ProcessFacts> read_process_facts(const Target& target,
   return nullptr;
 }
 
+std::shared_ptr<const ProcessFacts> with_history(const ProcessFacts* before,
+                                                 std::shared_ptr<const ProcessFacts> now) {
+  const auto is_own = [](const ProcessFacts& facts) {
+    return facts.has_context() && !facts.of_parent && facts.published_ns != 0;
+  };
+  if (before == nullptr || now == nullptr || !is_own(*before) || !is_own(*now)) return now;
+  auto both = std::make_shared<ProcessFacts>(*now);
+  const auto known = std::ranges::find(before->findings, otel::kKeysAppended, &Finding::rule);
+  if (known != before->findings.end()) {
+    both->findings.push_back(*known);
+    return both;
+  }
+  // Without names nothing contradicts those from before: the context has another finding then.
+  const auto& names = before->keys;
+  const auto differs = std::ranges::mismatch(names, now->keys).in1;
+  if (now->keys.empty() || differs == names.end()) return now;
+  const auto index = static_cast<std::size_t>(differs - names.begin());
+  const std::string name =
+      index < now->keys.size() ? "is '" + now->keys[index] + "' now" : "has no name any more";
+  find(*both, FindingCode::kRule, otel::kKeysAppended,
+       "has another key map than before: key " + std::to_string(index) + " was '" + *differs +
+           "', and " + name,
+       "keep the names in their order, and append new ones");
+  return both;
+}
+
 bool has_changed(const ProcessFacts& facts, const MemorySource& memory) {
   if (facts.of_parent || !facts.has_context()) return false;
   const auto now = read_value<std::uint64_t>(memory, facts.header + offsetof(Header, published_ns));

@@ -25,6 +25,9 @@ __attribute__((constructor)) static void publish_process(void) {
   put_message(&message, 2, key_value("threadlocal.schema_version", text("tlsdesc_v1_dev")));
   put_message(&message, 2, key_value("threadlocal.attribute_key_map", array_of(names, 1)));
   publish(message);
+#if defined(UNPUBLISHED)
+  context->published_ns = 0;
+#endif
 }
 
 static inline void fill(struct otel_record* record, uint8_t letter) {

@@ -51,6 +51,12 @@ foreach(writer otel_in_place otel_two_stores otel_marked otel_swapped)
   labelscope_add_stepper(${writer} ${writer}.c -D_GNU_SOURCE -I ${CMAKE_CURRENT_SOURCE_DIR}/sources)
 endforeach()
 
+foreach(flaw UNPUBLISHED MOVED)
+  string(TOLOWER otel_${flaw} name)
+  labelscope_add_stepper(${name} otel_swapped.c -D${flaw} -D_GNU_SOURCE
+    -I ${CMAKE_CURRENT_SOURCE_DIR}/sources)
+endforeach()
+
 labelscope_add_stepper(with_context with_context.c
   ${PROJECT_SOURCE_DIR}/writer-lib/src/thread_context.c)
 

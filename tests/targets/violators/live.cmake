@@ -38,10 +38,10 @@ set(live_otel program ${gcc} ${live_flags} -I${CMAKE_CURRENT_SOURCE_DIR}/sources
   -Wl,--export-dynamic-symbol=otel_thread_ctx_v1 ${live_source}/otel.c)
 violator(live/good-otel ${live_otel})
 foreach(flaw 210-UNMAPPED 211-ODD 212-MARK 213-NO_SPAN 214-FLAGS 215-PAST_END 216-SHORT 217-LATIN1 218-LARGE
-             220-UNNAMED 221-NO_CONTEXT 231-HEADER 232-VERSION 233-PAYLOAD 234-TIME 235-SCHEMA
+             220-UNNAMED 221-NO_CONTEXT 222-MOVED 231-HEADER 232-VERSION 233-PAYLOAD 234-TIME 235-SCHEMA
              236-TEXTS)
   string(SUBSTRING ${flaw} 4 -1 name)
-  violator(live/LS${flaw} ${live_otel} -D${name})
+  violator(live/LS${flaw} ${live_otel} -pthread -D${name})
 endforeach()
 
 # The library is correct as a file. It is loaded later, or there from the start.

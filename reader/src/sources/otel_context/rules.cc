@@ -137,9 +137,7 @@ constexpr Rule kRules[] = {
 
     {{kKeyNamed, "LS220", "otel-key-named", kKeyMap, kError, kLive, kThread},
      {.title = "each key is an index of the key map",
-      .requirement =
-          "A new key is in threadlocal.attribute_key_map before a record uses it; entries "
-          "are never removed or moved.",
+      .requirement = "A new key is in threadlocal.attribute_key_map before a record uses it.",
       .reason = "Readers leave out attributes whose name they do not know.",
       .fix = "Publish the longer map first, then the record."}},
     {{kKeysPublished, "LS221", "otel-key-map", kReferenceData, kError, kLive, kProcess},
@@ -151,6 +149,17 @@ constexpr Rule kRules[] = {
       .fix =
           "Publish a process context with both keys when the process starts; a forked child must "
           "publish its own.",
+      .fix_gcc = kLibrary}},
+
+    {{kKeysAppended, "LS222", "otel-key-map-appended", kKeyMap, kError, kLive, kProcess},
+     {.title = "the key map only grows at its end",
+      .requirement =
+          "threadlocal.attribute_key_map is append-only: an index keeps its name as long as the "
+          "process lives.",
+      .reason =
+          "A record that was written with the old map, or a reader that has not read the new one "
+          "yet, gives a value the name of another key.",
+      .fix = "Publish the old names in their order, and new ones behind them.",
       .fix_gcc = kLibrary}},
 
     {{kContextHeader, "LS231", "otel-context-header", kProcessContext, kError, kLive, kProcess},

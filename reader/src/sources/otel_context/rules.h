@@ -28,6 +28,7 @@ inline constexpr RuleId kRecordSize{218};      // note: it is larger than is rec
 // Names of keys
 inline constexpr RuleId kKeyNamed{220};
 inline constexpr RuleId kKeysPublished{221};
+// 222: the names of the process context before (process_context/context_message.h)
 // 231 to 236: the process context (process_context/context_message.h)
 // Updates
 inline constexpr RuleId kTornUpdate{250};

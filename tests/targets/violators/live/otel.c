@@ -1,6 +1,8 @@
 /* A writer of OpenTelemetry's thread context that keeps to OTEP 4947 and 4719, or has one flaw,
  * which the build names (live.cmake). */
 #define _GNU_SOURCE
+#include <pthread.h>
+
 #include "otel_publish.h"
 #include "stay.h"
 
@@ -18,8 +20,9 @@ static unsigned char* before_hole(void) {
   return start + PAGE;
 }
 
+static const char* const names[] = {"http.route", "tenant"};
+
 static void publish_process(void) {
-  static const char* const names[] = {"http.route", "tenant"};
   struct message attributes = {NULL, 0}, all = {NULL, 0};
   put_message(&attributes, 1, key_value("service.name", text("violator")));
 #if defined(TEXTS)
@@ -45,6 +48,23 @@ static void publish_process(void) {
   context->published_ns = 0;
 #endif
 }
+
+#if defined(MOVED)
+/* Gives the two names each other's number, again and again. */
+static void* move_names(void* ignored) {
+  static const char* const moved[] = {"tenant", "http.route"};
+  for (int turn = 0;; turn++) {
+    struct message all = {NULL, 0};
+    put_message(&all, 2, key_value("threadlocal.schema_version", text("tlsdesc_v1_dev")));
+    put_message(
+        &all, 2,
+        key_value("threadlocal.attribute_key_map", array_of(turn % 2 == 0 ? moved : names, 2)));
+    publish(all);
+    usleep(50000);
+  }
+  return ignored;
+}
+#endif
 
 int main(int argc, char** argv) {
   (void)argv;
@@ -84,5 +104,9 @@ int main(int argc, char** argv) {
   (void)before_hole;
 #endif
   otel_thread_ctx_v1 = published;
+#if defined(MOVED)
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, move_names, NULL) != 0) return 1;
+#endif
   stay(argc);
 }
