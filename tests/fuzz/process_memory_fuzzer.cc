@@ -20,6 +20,7 @@
 #include "labelscope/explain.h"
 #include "labelscope/observe.h"
 #include "labelscope/plan.h"
+#include "process/copied_text.h"
 #include "process/link_map.h"
 #include "process/startup.h"
 
@@ -137,6 +138,24 @@ void check_plan(const Target& process, bool traced) {
   fuzzer_check(planner.plan(process).has_value(), "there is a plan with what was learned, too");
 }
 
+// Takes the files of code away, as if it had been copied, and lets them be found again.
+void check_copied_text(const Target& process) {
+  auto mappings = process.mappings();
+  std::vector<Mapping> copied = *mappings;
+  for (Mapping& mapping : copied) {
+    if (!mapping.executable) continue;
+    mapping.file = {};
+    mapping.path.clear();
+  }
+  name_copied_text(process, copied);
+  for (std::size_t i = 0; i < copied.size(); ++i) {
+    const bool same =
+        copied[i].start == (*mappings)[i].start && copied[i].end == (*mappings)[i].end;
+    fuzzer_check(same, "no mapping is moved");
+    fuzzer_check(!copied[i].file == copied[i].path.empty(), "a file has a name");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -152,6 +171,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   check_plan(process, false);
   check_plan(process, true);
+  check_copied_text(process);
   static_cast<void>(files_loaded_later(process));
   for (const Address dynamic : {kFirstBias, kFirstBias + 2 * kPage, Address{data[0]} << 12}) {
     for (const LoadedLink& link : read_link_map(process.memory(), dynamic).links) {

@@ -20,6 +20,7 @@ namespace labelscope {
 class Target {
  public:
   virtual ~Target() = default;
+  // Code that the process has copied out of a file, to the same addresses, has that file.
   virtual Result<std::vector<Mapping>> mappings() const = 0;
   // Opens the file behind a mapping: the very file that is mapped, even if its name now leads to
   // another.

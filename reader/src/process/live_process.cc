@@ -16,6 +16,7 @@
 
 #include "elf/regular_file.h"
 #include "labelscope/target.h"
+#include "process/copied_text.h"
 #include "process/proc_fs.h"
 
 namespace labelscope {
@@ -225,7 +226,9 @@ Result<std::vector<Mapping>> LiveProcess::mappings() const {
     return Error{ErrorCode::kVanished,
                  "process " + std::to_string(raw(pid_)) + " has no memory any more: it is ending"};
   }
-  return parse_maps(*text);
+  auto mappings = parse_maps(*text);
+  if (mappings) name_copied_text(*this, *mappings);
+  return mappings;
 }
 
 Result<FileTimes> LiveProcess::file_times(const Mapping& mapping) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "process/copied_text.h"
 #include "sources/label_source.h"
 
 namespace labelscope {
@@ -83,6 +84,7 @@ bool SampledProcess::poll_mappings(const OnMapping& on_mapping) {
   mappings_hash_ = hash;
   auto mappings = parse_maps(*text);
   if (!mappings) return false;
+  name_copied_text(*process_, *mappings);
   std::vector<Mapping> executable;
   for (Mapping& mapping : *mappings) {
     if (mapping.executable) executable.push_back(std::move(mapping));
