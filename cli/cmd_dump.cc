@@ -52,6 +52,8 @@ class Dumping {
   int dump_all();
   bool has_variable_nowhere() const;
   int dump_live(Pid pid);
+  Result<ProcessDump> without_stops(Pid pid) const;
+  void warn_of_running_threads(const ProcessDump& dump) const;
   int dump_dead();
   void read_late_threads(ProcessDump& dump);
   int show_live(ProcessDump& dump);
@@ -104,12 +106,17 @@ int Dumping::dump_live(Pid pid) {
     log::error(message);
     return status_of(error);
   };
-  Result<ProcessDump> dump = options_.backend == Backend::kBpf
-                                 ? dump_by_bpf(pid, options_)
-                                 : dump_by_ptrace(pid, options_, namer_, symbolizing_);
+  Result<ProcessDump> dump = without_stops(pid);
   if (dump) {
-    read_late_threads(*dump);
+    warn_of_running_threads(*dump);
     return show_live(*dump);
+  }
+  if (options_.backend != Backend::kBpf) {
+    dump = dump_by_ptrace(pid, options_, namer_, symbolizing_);
+    if (dump) {
+      read_late_threads(*dump);
+      return show_live(*dump);
+    }
   }
   const Error first = dump.error();
   const std::string reason = escape_terminal(first.context);
@@ -118,7 +125,7 @@ int Dumping::dump_live(Pid pid) {
     return fail(first, "cannot look into process " + number + ": " + reason);
   }
 
-  dump = dump_by_bpf(pid, options_);
+  dump = dump_by_bpf(pid, options_, /*stops_running=*/false);
   if (!dump) {
     // If /proc shows the process, it is not gone: iterators may not see it.
     const bool gone = is_gone(dump.error()) && !LiveProcess::open(pid);
@@ -130,6 +137,24 @@ int Dumping::dump_live(Pid pid) {
   log::warning("ptrace is refused, so process " + number + " is read by BPF (" + reason + ")");
   if (options_.stacks) log::warning("there are no stacks: BPF stops no thread to unwind it");
   return show_live(*dump);
+}
+
+// A stop interrupts some system calls for good (signal(7)), and programs fail over that. So BPF
+// comes first where it reads the same: a stack can only be unwound, and memory only be explained,
+// while the thread is held.
+Result<ProcessDump> Dumping::without_stops(Pid pid) const {
+  if (options_.backend == Backend::kBpf) return dump_by_bpf(pid, options_, false);
+  if (options_.backend == Backend::kPtrace || options_.stacks || options_.explain) {
+    return Error{ErrorCode::kUnsupported, "threads must be stopped for this"};
+  }
+  return dump_by_bpf(pid, options_, true);
+}
+
+void Dumping::warn_of_running_threads(const ProcessDump& dump) const {
+  if (dump.refusal.empty()) return;
+  log::warning(
+      "ptrace is refused, so threads that ran while they were read could not be stopped (" +
+      escape_terminal(dump.refusal) + ")");
 }
 
 // Some threads did not stop for ptrace in time. Reads them by BPF if the user wants that and the

@@ -110,17 +110,22 @@ static __always_inline void ls_read_thread(struct task_struct* task, struct ls_r
   }
 }
 
-/* This is for a process's first thread, which may have set its thread pointer itself
- * (thread_pointer.bpf.h): the saved value is right while the thread is on no processor. The number
- * is read before and after the labels. If both are equal, the thread was on no processor in
- * between. */
+/* The number is read before and after the labels. If both are equal and not ~0, the thread was on
+ * no processor in between: then it reads as a thread that is stopped. (A kernel for one processor
+ * has no `on_cpu`.) */
 static __always_inline __u64 ls_times_switched(struct task_struct* task) {
-#ifdef LS_THREAD_POINTER_LAGS
-  if (task != task->group_leader) return 0;
-  if (task->on_cpu) return ~0ULL;
+  if (bpf_core_field_exists(task->on_cpu) && task->on_cpu) return ~0ULL;
   return task->nvcsw + task->nivcsw;
+}
+
+/* A process's first thread may have set its thread pointer itself (thread_pointer.bpf.h): the saved
+ * value is right while the thread is on no processor. */
+static __always_inline _Bool ls_pointer_lags(struct task_struct* task, _Bool ran) {
+#ifdef LS_THREAD_POINTER_LAGS
+  return ran && task == task->group_leader;
 #else
   (void)task;
+  (void)ran;
   return 0;
 #endif
 }
@@ -145,8 +150,8 @@ int read_threads(struct bpf_iter__task* ctx) {
    * the thread, and its labels are unreadable. */
   own->reading.x28 = ls_saved_x28(task);
   ls_read_thread(task, &own->reading, own->thread.thread_pointer);
-  own->thread.pointer_lags = switched == ~0ULL || ls_times_switched(task) != switched;
-  own->thread.reserved = 0;
+  own->thread.ran = switched == ~0ULL || ls_times_switched(task) != switched;
+  own->thread.pointer_lags = ls_pointer_lags(task, own->thread.ran);
   /* This is read afterwards, because the thread may have begun to exit while it was read. */
   own->thread.no_memory = !task->mm;
   ls_write(ctx->meta, &own->thread.record,

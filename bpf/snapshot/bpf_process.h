@@ -41,6 +41,8 @@ class BpfProcess final : public Target {
   Pid pid() const { return live_->pid(); }
   std::string comm() const { return live_->comm(); }
   TaskIterators& iterators() const { return *iterators_; }
+  // The process as it was when it was opened.
+  const LiveProcess& live() const { return *live_; }
 
  private:
   BpfProcess(std::unique_ptr<LiveProcess> live, std::unique_ptr<TaskIterators> iterators);

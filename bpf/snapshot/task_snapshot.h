@@ -4,7 +4,8 @@
 // The price: a thread may run while its labels are read. The ABI promises an interrupting reader
 // the labels from before an update, those from after it, or none. But this thread is not
 // interrupted: if it frees memory of its labels meanwhile and uses it again, the labels can show
-// wrong bytes.
+// wrong bytes. Each thread says whether it ran (ThreadSnapshot::ran); one that did not is read as
+// if it had been stopped.
 #pragma once
 
 #include "bpf/snapshot/bpf_process.h"

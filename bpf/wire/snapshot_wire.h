@@ -49,10 +49,10 @@ struct ls_thread_head {
   /* set if the thread has given up its address space: it has no labels any more */
   __u32 no_memory;
   __u8 comm[LS_THREAD_COMM_SIZE];
-  /* This is set if the thread was on a processor, so that the saved thread pointer may be an old
-   * one. */
+  /* This is set if the thread was on a processor while it was read. */
+  __u32 ran;
+  /* This is set if the saved thread pointer may be an old one for that reason. */
   __u32 pointer_lags;
-  __u32 reserved;
 };
 
 struct ls_bytes_head {

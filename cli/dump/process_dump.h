@@ -35,7 +35,9 @@ struct ProcessDump {
   std::string command_line;
   ProcessLabels process_labels;  // labels of the process that the user asked for
   std::optional<CoreOrigin> core;
-  std::string refusal;  // why ptrace could not read it; empty if ptrace did or was not wanted
+  // Why ptrace could not read it, or the threads of it that ran; empty if ptrace did or was not
+  // wanted.
+  std::string refusal;
   // The number of threads that did not stop in time for ptrace. BPF has read these.
   std::size_t late_by_bpf = 0;
   std::optional<NamedStacks> stacks;

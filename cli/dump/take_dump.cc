@@ -122,7 +122,32 @@ Result<ProcessDump> try_ptrace(Pid pid, const DumpOptions& options, FileNamer& f
   return dump;
 }
 
-Result<ProcessDump> try_bpf(Pid pid, const DumpOptions& options) {
+// Reads threads again that ran while BPF read them, or whose thread pointer the kernel has not
+// saved yet. Fails with kVanished if the process has become another program meanwhile.
+Status read_running(const LiveProcess& process, ProcessDump& dump) {
+  std::map<Tid, ThreadSnapshot*> running;
+  SnapshotOptions options;
+  options.only.emplace();
+  for (ThreadSnapshot& thread : dump.snapshot.threads) {
+    if (!thread.ran && thread.seen.outcome != LS_UNREADABLE_NO_THREAD_POINTER) continue;
+    running[thread.tid] = &thread;
+    options.only->insert(thread.tid);
+  }
+  if (running.empty()) return {};
+  auto again = snapshot_process(process, dump.snapshot.plan, options);
+  if (!again) {
+    if (process.has_replaced_program()) return std::move(again).error();
+    if (again.error().code == ErrorCode::kPermission) dump.refusal = again.error().context;
+    return {};  // what BPF has read stays
+  }
+  dump.snapshot.longest_late_stop = again->longest_late_stop;
+  for (ThreadSnapshot& thread : again->threads) {
+    if (thread.problem.empty()) *running.at(thread.tid) = std::move(thread);
+  }
+  return {};
+}
+
+Result<ProcessDump> try_bpf(Pid pid, const DumpOptions& options, bool stops_running) {
   auto process = BpfProcess::open(pid);
   if (!process) return std::move(process).error();
   ProcessDump dump;
@@ -132,6 +157,9 @@ Result<ProcessDump> try_bpf(Pid pid, const DumpOptions& options) {
   auto snapshot = snapshot_by_bpf(**process, *std::move(plan));
   if (!snapshot) return std::move(snapshot).error();
   dump.snapshot = *std::move(snapshot);
+  if (stops_running) {
+    if (Status read = read_running((*process)->live(), dump); !read) return std::move(read).error();
+  }
   if (!options.explain) return dump;
   for (const ThreadSnapshot& thread : dump.snapshot.threads) {
     if (!thread.thread_pointer) continue;
@@ -172,8 +200,8 @@ Result<ProcessDump> dump_by_ptrace(Pid pid, const DumpOptions& options, FileName
   return with_attempts(pid, [&] { return try_ptrace(pid, options, files, symbolizing); });
 }
 
-Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options) {
-  return with_attempts(pid, [&] { return try_bpf(pid, options); });
+Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options, bool stops_running) {
+  return with_attempts(pid, [&] { return try_bpf(pid, options, stops_running); });
 }
 
 LateThreads late_threads(const ProcessSnapshot& snapshot) {
@@ -192,7 +220,7 @@ std::string LateThreads::what_they_do() const {
 }
 
 Status read_late_by_bpf(ProcessDump& dump, const DumpOptions& options) {
-  auto read = dump_by_bpf(dump.snapshot.pid, options);
+  auto read = dump_by_bpf(dump.snapshot.pid, options, /*stops_running=*/false);
   if (!read) return std::move(read).error();
   // A label names its publisher by its place in the plan.
   const auto& publishers = dump.snapshot.plan.publishers;

@@ -14,8 +14,10 @@ namespace labelscope::cli {
 // be read.
 Result<ProcessDump> dump_by_ptrace(Pid pid, const DumpOptions& options, FileNamer& namer,
                                    const SymbolizerOptions& symbolizing);
-// It stops nothing, and so it takes no stacks.
-Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options);
+// It takes no stacks. `stops_running`: threads that ran while they were read are stopped for a
+// moment and read again. These are in no system call that the stop could interrupt. All others are
+// not stopped, and read the same.
+Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options, bool stops_running);
 
 // Those that did not stop for ptrace in time.
 struct LateThreads {

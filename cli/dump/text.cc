@@ -104,11 +104,7 @@ class Renderer {
     if (dump_.snapshot.plan.publishers.size() > 1 || !dump_.process_labels.empty()) {
       out_ << paint(kDim, "  (what follows @ is where a label comes from)") << '\n';
     }
-    if (snapshot.source == SnapshotSource::kBpf) {
-      note(
-          "read by BPF, nothing was stopped: a thread that ran may have been in the middle of an "
-          "update");
-    }
+    render_running();
     if (dump_.late_by_bpf != 0) {
       note(with_thousands(dump_.late_by_bpf) +
            " of the threads did not stop in time and were read by BPF, without stopping them");
@@ -129,6 +125,15 @@ class Renderer {
       }
       note((problem.path.empty() ? "" : problem.path + ": ") + problem.reason);
     }
+  }
+
+  // Threads that were stopped as well did not run when they were read.
+  void render_running() const {
+    const auto running = static_cast<std::size_t>(std::ranges::count_if(
+        dump_.snapshot.threads, [](const ThreadSnapshot& thread) { return thread.ran; }));
+    if (running == 0) return;
+    note(with_thousands(running) + (running == 1 ? " thread" : " threads") +
+         " ran while BPF read them without a stop, and may have been in the middle of an update");
   }
 
   void render_publishers() const {

@@ -116,10 +116,12 @@ std::string unreadable_text(const DumpTotals& totals) {
 
 std::string stops_text(const ProcessSnapshot& snapshot, const DumpTotals& totals) {
   if (snapshot.source == SnapshotSource::kCore) return {};
-  if (snapshot.source == SnapshotSource::kBpf) return "; none was stopped";
-  if (totals.longest_stop.count() == 0) return {};
+  const bool by_bpf = snapshot.source == SnapshotSource::kBpf;
+  if (totals.longest_stop.count() == 0) return by_bpf ? "; read by BPF, none was stopped" : "";
+  const std::string which =
+      by_bpf ? "; read by BPF, and " + with_thousands(totals.stopped) + " that ran " : "; ";
   if (totals.stopped == 0) return "; stopped for " + microseconds(totals.longest_stop) + " at most";
-  return "; stopped for " + microseconds(totals.median_stop) + " (median), " +
+  return which + "stopped for " + microseconds(totals.median_stop) + " (median), " +
          microseconds(totals.longest_stop) + " at most";
 }
 

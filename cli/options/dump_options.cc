@@ -44,8 +44,9 @@ void DumpOptions::declare(OptionList& list) {
   unpublished.declare(list);
   list.group("Of a process");
   list.word("--backend", "auto|ptrace|bpf",
-            "ptrace stops each thread for a moment, bpf stops none; auto is ptrace, or bpf "
-            "where ptrace is refused and for threads that do not stop in time",
+            "ptrace stops each thread for a moment, bpf stops none; auto is bpf, with a stop of "
+            "threads that run just then; and ptrace with --stacks or --explain, or without the "
+            "rights for BPF",
             backend, choice(kBackends), "auto");
   list.word("--max-stop", "TIME", "Cut a stack that takes longer to unwind", max_stop,
             parse_duration, "5ms");

@@ -24,7 +24,7 @@ struct DumpOptions {
   bool json = false;
   bool stacks = false;
   bool explain = false;
-  Backend backend = Backend::kAuto;  // ptrace, and BPF if ptrace is refused
+  Backend backend = Backend::kAuto;  // BPF if it reads the same, else ptrace
   std::chrono::nanoseconds max_stop{};
   std::optional<User> drop_to;  // user to become as soon as no more rights are needed
   MessageOptions messages;

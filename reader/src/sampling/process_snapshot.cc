@@ -120,6 +120,7 @@ Result<bool> ThreadReader::read_new_threads() {
   if (!tids) return std::move(tids).error();
   bool any = false;
   for (Tid tid : *tids) {
+    if (options_.only && !options_.only->contains(tid)) continue;
     if (!seen_.insert(tid).second) continue;
     any = true;
     ThreadSnapshot thread;

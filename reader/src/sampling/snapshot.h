@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ struct ThreadSnapshot {
   // ..._NO_THREAD_POINTER), or which memory of it a core file lacks; empty if there was no problem.
   std::string problem;
   bool late = false;  // true if `problem` is that it did not stop in time
+  // By BPF: true if it was on a processor while it was read, and so may have been in the middle of
+  // an update.
+  bool ran = false;
 
   // Returns the state that observe() and explain_thread() take; it points to this snapshot. `facts`
   // are those of the plan.
@@ -77,6 +81,7 @@ struct HeldThread {
 };
 
 struct SnapshotOptions {
+  std::optional<std::set<Tid>> only;  // the threads to read; all if it is empty
   bool stacks = false;
   // Makes the unwind table of a file; it is called on the caller's thread while no thread is held.
   // If it is empty, libelf and libdw read the target's files in this process, with its rights.

@@ -2,7 +2,7 @@
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command python3
 start_target "$CROWD" --threads 1000
-run dump --json -p "$target"
+run dump --json --backend ptrace -p "$target"
 expect_status "$exit_ok" "dump --json"
 (($(wc -l <"$work/stdout") == 1)) || fail "not one line"
 python3 - "$work/truth" "$work/stdout" <<'END' || fail "the JSON is not the truth"

@@ -2,7 +2,7 @@
 # label.
 source "${BASH_SOURCE%/*}/../lib.sh"
 start_target "$CROWD" --threads 6
-run dump -p "$target"
+run dump --backend ptrace -p "$target"
 expect_status "$exit_ok" "dump"
 expect_shown "^Process $target: .*crowd --threads 6$"
 expect_shown '^  labels from /.*/crowd \('

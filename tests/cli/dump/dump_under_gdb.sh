@@ -1,4 +1,4 @@
-# A debugger holds the process. BPF reads it and says so; without BPF, one message names the
+# A debugger holds the process. BPF reads it all the same; without BPF, one message names the
 # debugger.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command gdb
@@ -26,16 +26,15 @@ if [[ $status == "$exit_permission" ]]; then
   printf 'only the message was checked: BPF is not to be had here\n'
 else
   expect_status "$exit_ok" "by BPF"
-  expect_said "warning: .*traced by gdb \($gdb\)"
-  expect_shown '^  read by BPF, nothing was stopped'
   index=0
   for tid in $(true_tids); do
     expect_shown "^Thread +$tid .*thread\.0=number-$index\b"
     index=$((index + 1))
   done
-  expect_said '^5 threads = 4 labelled .*none was stopped$'
+  expect_said '^5 threads = 4 labelled .*read by BPF, none was stopped$'
   run dump --stacks -p "$target"
   expect_status "$exit_ok" "--stacks by BPF"
+  expect_said "warning: .*traced by gdb \($gdb\)"
   expect_said 'no stacks'
 fi
 # The debugger still traces the process.

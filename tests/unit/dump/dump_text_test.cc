@@ -256,10 +256,21 @@ TEST_CASE("dump_text: a file that is missing is reported once") {
   }
 }
 
-TEST_CASE("dump_text: what BPF has read says so") {
+TEST_CASE("dump_text: threads that ran while BPF read them are counted, unless they were stopped") {
   ProcessDump dump = make_dump();
   dump.snapshot.source = SnapshotSource::kBpf;
-  CHECK(has(text_of(dump), "  read by BPF, nothing was stopped: "));
+  add_thread(dump, 1, "w", {{"a", "b"}}).held = {};
+  CHECK_FALSE(has(text_of(dump), "middle of an update"));
+  CHECK(has(totals_line(dump.snapshot), "; read by BPF, none was stopped"));
+  ThreadSnapshot& ran = add_thread(dump, 2, "w", {{"a", "b"}});
+  ran.held = {};
+  ran.ran = true;
+  CHECK(
+      has(text_of(dump), "  1 thread ran while BPF read them without a stop, and may have been "));
+  ran.ran = false;
+  ran.held = std::chrono::microseconds(40);
+  CHECK(has(totals_line(dump.snapshot),
+            "; read by BPF, and 1 that ran stopped for 40 us (median), 40 us at most"));
 }
 
 TEST_CASE("dump_totals: outcomes add up, and stops have a median and a longest") {
