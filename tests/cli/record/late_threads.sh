@@ -28,12 +28,18 @@ left=$(unreadable)
 expect_said "^labelscope: warning: $left threads? could not be read: .* waited for a processor"
 expect_said '\-\-backend bpf'
 
-run dump --json -p "$target"
+# Stacks need a stop.
+run dump --json --stacks -p "$target"
 expect_status "$exit_ok" "either way"
 (($(unreadable) == 0)) || fail "$(unreadable) threads are unreadable"
 late=$(jq .late_by_bpf "$work/stdout")
 ((late > 0)) || fail "no thread was read by BPF"
 expect_said "^labelscope: warning: $late threads? waited for a processor .*read by BPF"
+# Without stacks nothing waits for them.
+run dump --json -p "$target"
+expect_status "$exit_ok" "without stacks"
+(($(unreadable) == 0)) || fail "$(unreadable) threads are unreadable without stacks"
+! grep -q 'did not stop in time' "$work/stderr" || fail "a thread was stopped that got no processor"
 
 # A recording has the same words.
 run record --backend ptrace --mode wall -F 20 -d 1 -p "$target" -o late.pb.gz

@@ -52,9 +52,13 @@ expect_said 'samples with neither labels nor stack: [0-9]+ \(the thread did not 
 
 # dump has its labels all the same, where BPF may read them.
 if (need_sampling) >/dev/null; then
-  run dump --json -p "$target"
+  run dump --json --stacks -p "$target"
   expect_status "$exit_ok" "dump of a parent in vfork"
   jq -e --argjson tid "$target" '.late_by_bpf == 1 and all(.threads[]; .outcome == "unlabelled")' "$work/stdout" >/dev/null ||
     fail "the thread in vfork was not read: $(cat "$work/stdout")"
   expect_said '1 thread waited in the kernel for something that nothing interrupts and did not stop in time; read by BPF'
+  run dump --json -p "$target"
+  expect_status "$exit_ok" "dump without stacks"
+  jq -e '.late_by_bpf == 0 and all(.threads[]; .outcome == "unlabelled")' "$work/stdout" >/dev/null ||
+    fail "the thread in vfork was not read without a stop: $(cat "$work/stdout")"
 fi
