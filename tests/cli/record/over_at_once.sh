@@ -3,8 +3,12 @@
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 start_busy_target
-# Ctrl-C comes while labelscope starts, as soon as it keeps signals for itself.
-takes_signals() { ((16#$(status_line "/proc/$recorder/status" SigBlk) >> 1 & 1)); }
+# Ctrl-C comes while labelscope starts, as soon as it keeps signals for itself. Before it is
+# executed, the shell's own child holds signals back for a moment, too.
+takes_signals() {
+  [[ $(<"/proc/$recorder/comm") == labelscope ]] &&
+    ((16#$(status_line "/proc/$recorder/status" SigBlk) >> 1 & 1))
+}
 for backend in bpf ptrace; do
   start record --backend "$backend" -F 1 -p "$target" -o out.pb.gz --summary tenant \
     --env-label NO_SUCH_VARIABLE
