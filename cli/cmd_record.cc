@@ -342,7 +342,8 @@ int Recording::report() {
     none.ran = std::chrono::nanoseconds(profile_.ledger.time.whole());
     none.duration = std::chrono::nanoseconds(profile_.duration_ns);
     none.frequency_hz = options_.frequency_hz;
-    none.wall = !mode_of(options_.mode).counts_cpu_time();
+    none.wall = options_.mode == SampleMode::kWall;
+    none.off_cpu = options_.mode == SampleMode::kOffCpu;
     none.ptrace = opened_.backend == Backend::kPtrace;
     none.bpf_helps = opened_.bpf_would_do;
     none.for_wall = options_.options_for_wall();

@@ -96,7 +96,7 @@ done
 forbid "bpf does not know the command line" '#include [<"]cli/' bpf
 # The rooms of bpf, likewise (bpf/README.md). The programs share only the wire with the rooms of
 # user space.
-rooms=(wire programs load unwind sampling snapshot)
+rooms=(wire programs load unwind snapshot sampling)
 for ((i = 0; i < ${#rooms[@]}; i++)); do
   usable=$(IFS='|'; echo "${rooms[*]::i + 1}")
   forbid_but "bpf/${rooms[i]} uses a room that stands to its right: ${rooms[*]}" '#include "bpf/' \
@@ -142,8 +142,8 @@ forbid_but "spdlog is used in cli/host/log.cc only" '#include <spdlog' '^cli/hos
   bpf writer-lib cli
 forbid_but "libcap-ng is used where rights are given up only" '#include <cap-ng' \
   '^cli/(host/rights|worker/seal).cc' reader bpf writer-lib cli
-forbid_but "libseccomp is used in cli/worker/seal.cc only" '#include <seccomp' \
-  '^cli/worker/seal.cc' reader bpf writer-lib cli
+forbid_but "libseccomp is used in cli/worker/seal.cc and cli/profile/wait_reason.cc only" \
+  '#include <seccomp' '^cli/(worker/seal|profile/wait_reason).cc' reader bpf writer-lib cli
 forbid_but "capstone is used in cli/step/instruction.cc only" '#include <capstone' \
   '^cli/step/instruction.cc' reader bpf writer-lib cli
 forbid "the libraries print nothing" 'std::(cout|cerr|clog)|\b(printf|puts|perror|fprintf) ?\(' \

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <utility>
 
 #include "bpf/load/loading.h"
 
@@ -42,6 +43,8 @@ ls_config make_config(const SamplerOptions& options, std::uint32_t cpus) {
   return config;
 }
 
+constexpr const char* kWaitPrograms[] = {"on_switch", "on_wakeup", "on_waiter_exit"};
+
 void resize(bpf_object* object, const char* name, std::uint32_t entries) {
   if (bpf_map* map = bpf_object__find_map_by_name(object, name)) {
     bpf_map__set_max_entries(map, entries);
@@ -61,13 +64,23 @@ Result<T> read_entry(int map, Pid pid) {
 }  // namespace
 
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
-  if (options.mode != SampleMode::kCpu) {
+  if (options.mode == SampleMode::kWall) {
     return Error{ErrorCode::kUnsupported,
-                 "the BPF programs sample threads that run, and no others"};
+                 "the BPF programs sample threads that run, or threads that do not, and not all "
+                 "threads at once"};
   }
   std::string problem;
   bool refused = false;
   const bool unwinds = options.call_graph == LS_CALL_GRAPH_DWARF;
+  if (options.mode == SampleMode::kOffCpu) {
+    // Each thread samples itself, in the same way as reads are repeated.
+    auto retrying = retrying_sampler(unwinds);
+    if (!retrying) {
+      return Error{retrying.error().code,
+                   "waits are sampled by the threads themselves, and " + retrying.error().context};
+    }
+    return load_object(options, *retrying);
+  }
   if (options.retries == RetryMode::kAuto) {
     if (auto retrying = retrying_sampler(unwinds)) {
       auto loaded = load_object(options, *retrying);
@@ -104,7 +117,15 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   resize(loaded->object_, "unwind_processes", options.max_processes);
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
   resize(loaded->object_, "scratch", loaded->slots_ + (object.retries ? LS_RETRY_SCRATCHES : 0));
-  resize(loaded->object_, "unwind_scratch", loaded->slots_);
+  resize(loaded->object_, "unwind_scratch",
+         loaded->slots_ + (object.retries ? LS_RETRY_SCRATCHES : 0));
+  loaded->samples_waits_ = options.mode == SampleMode::kOffCpu;
+  if (loaded->samples_waits_) resize(loaded->object_, "off_cpu_threads", options.max_threads);
+  for (const char* name : kWaitPrograms) {
+    if (bpf_program* program = bpf_object__find_program_by_name(loaded->object_, name)) {
+      bpf_program__set_autoload(program, loaded->samples_waits_);
+    }
+  }
   const ls_config config = make_config(options, static_cast<std::uint32_t>(cpus));
   if (Status status = set_constants(loaded->object_, &config, sizeof(config)); !status) {
     return std::move(status).error();
@@ -128,6 +149,7 @@ Status BpfObject::find_parts() {
   endings_fd_ = map_fd(object_, "endings");
   retries_fd_ = map_fd(object_, "retries");
   free_scratches_fd_ = map_fd(object_, "free_scratches");
+  off_cpu_threads_fd_ = map_fd(object_, "off_cpu_threads");
   return retries() ? fill_free_scratches() : Status{};
 }
 
@@ -156,15 +178,27 @@ Status BpfObject::calibrate() {
 }
 
 Status BpfObject::attach() {
-  for (const char* name : {"on_fork", "on_exec", "on_exit", "on_free"}) {
+  constexpr const char* kPrograms[] = {"on_fork", "on_exec", "on_exit", "on_free"};
+  return attach(kPrograms, links_);
+}
+
+Status BpfObject::attach(std::span<const char* const> programs, std::vector<bpf_link*>& links) {
+  for (const char* name : programs) {
     bpf_link* link = bpf_program__attach(bpf_object__find_program_by_name(object_, name));
     if (!link) return system_error(errno, std::string("cannot attach the BPF program ") + name);
-    links_.push_back(link);
+    links.push_back(link);
   }
   return {};
 }
 
+Status BpfObject::start_waits() { return attach(kWaitPrograms, wait_links_); }
+
+void BpfObject::stop_waits() {
+  for (bpf_link* link : std::exchange(wait_links_, {})) bpf_link__destroy(link);
+}
+
 void BpfObject::detach() {
+  stop_waits();
   for (bpf_link* link : links_) bpf_link__destroy(link);
   links_.clear();
 }
@@ -250,6 +284,52 @@ std::vector<ls_ending> BpfObject::endings() const {
     before = &key;
   }
   return all;
+}
+
+Status BpfObject::set_wait_unit(std::uint64_t unit_ns) {
+  const std::uint32_t zero = 0;
+  if (bpf_map_update_elem(map_fd(object_, "off_cpu_unit"), &zero, &unit_ns, BPF_ANY) == 0) {
+    return {};
+  }
+  return system_error(errno, "cannot write the weight of waits");
+}
+
+Status BpfObject::add_waiting(Tid tid, const ls_off_cpu& thread) {
+  if (bpf_map_update_elem(off_cpu_threads_fd_, &tid, &thread, BPF_NOEXIST) == 0 ||
+      errno == EEXIST) {
+    return {};
+  }
+  return system_error(errno, "cannot write to the map of threads");
+}
+
+std::vector<std::pair<Tid, ls_off_cpu>> BpfObject::off_cpu_threads() const {
+  std::vector<std::pair<Tid, ls_off_cpu>> all;
+  Tid tid{};
+  const Tid* before = nullptr;
+  while (bpf_map_get_next_key(off_cpu_threads_fd_, before, &tid) == 0) {
+    ls_off_cpu thread{};
+    if (bpf_map_lookup_elem(off_cpu_threads_fd_, &tid, &thread) == 0) all.emplace_back(tid, thread);
+    before = &tid;
+  }
+  return all;
+}
+
+Result<ls_off_cpu_sums> BpfObject::off_cpu_sums() const {
+  ls_off_cpu_sums total{};
+  const int cpus = libbpf_num_possible_cpus();
+  if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
+  std::vector<ls_off_cpu_sums> each(static_cast<std::size_t>(cpus));
+  const std::uint32_t zero = 0;
+  if (bpf_map_lookup_elem(map_fd(object_, "off_cpu_sums"), &zero, each.data()) != 0) {
+    return system_error(errno, "cannot read the sums of waits");
+  }
+  for (const ls_off_cpu_sums& cpu : each) {
+    for (int i = 0; i < LS_WAIT_PARTS; ++i) {
+      total.part[i].ns += cpu.part[i].ns;
+      total.part[i].count += cpu.part[i].count;
+    }
+  }
+  return total;
 }
 
 void BpfObject::cancel_retries() {

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bpf/load/kernel.h"
@@ -52,6 +54,16 @@ class BpfObject {
   // Returns threads that have ended and that the kernel has not freed yet. Call it after detach():
   // before that, the ring buffer may have records of the same threads.
   std::vector<ls_ending> endings() const;
+  bool samples_waits() const { return samples_waits_; }
+  // Waits count from start_waits() to stop_waits(), with SampleMode::kOffCpu.
+  Status start_waits();
+  void stop_waits();
+  // Sets the weight of a short wait that is drawn (off_cpu.bpf.h).
+  Status set_wait_unit(std::uint64_t unit_ns);
+  // Adds a thread that may wait already; one that is known stays as it is.
+  Status add_waiting(Tid tid, const ls_off_cpu& thread);
+  std::vector<std::pair<Tid, ls_off_cpu>> off_cpu_threads() const;
+  Result<ls_off_cpu_sums> off_cpu_sums() const;
   // Cancels the repeated reads that were scheduled and have not run.
   void cancel_retries();
   // Ends the events of processes and threads.
@@ -63,11 +75,14 @@ class BpfObject {
                                                         const SamplerObject& object);
   Status find_parts();
   Status attach();
+  Status attach(std::span<const char* const> programs, std::vector<bpf_link*>& links);
   Status fill_free_scratches();
   Status calibrate();
 
   bpf_object* object_ = nullptr;
   std::vector<bpf_link*> links_;
+  std::vector<bpf_link*> wait_links_;
+  bool samples_waits_ = false;
   std::uint32_t slots_ = 0;  // slots of all programs that take samples (wire.h), on all CPUs
   int program_fd_ = -1;
   int ring_fd_ = -1;
@@ -77,6 +92,7 @@ class BpfObject {
   int endings_fd_ = -1;
   int retries_fd_ = -1;
   int free_scratches_fd_ = -1;
+  int off_cpu_threads_fd_ = -1;
   std::string retry_problem_;
   bool retries_refused_ = false;
 };

@@ -21,6 +21,9 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/programs/take_sample.bpf.h"
+#ifdef LS_WITH_RETRY
+#include "bpf/programs/off_cpu.bpf.h"
+#endif
 // clang-format on
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

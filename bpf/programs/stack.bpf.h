@@ -33,13 +33,16 @@ static __always_inline __u32 ls_append_stack(void* ctx, struct ls_slot slot, str
   return size / sizeof(__u64);
 }
 
-static __always_inline void ls_follow_frame_pointers(void* ctx, struct ls_slot slot,
-                                                     struct ls_scratch* own) {
-  __u32 frames = ls_append_stack(ctx, slot, own, BPF_F_USER_STACK, LS_COUNT_USER_STACK_FAILED);
+static __always_inline void ls_end_chain(struct ls_scratch* own, __u32 frames) {
   own->sample.stack.user_frames = frames;
   own->sample.stack.end = frames == 0               ? LS_STACK_MISSING
                           : frames == LS_MAX_FRAMES ? LS_STACK_TOO_DEEP
                                                     : LS_STACK_CHAIN_ENDED;
+}
+
+static __always_inline void ls_follow_frame_pointers(void* ctx, struct ls_slot slot,
+                                                     struct ls_scratch* own) {
+  ls_end_chain(own, ls_append_stack(ctx, slot, own, BPF_F_USER_STACK, LS_COUNT_USER_STACK_FAILED));
 }
 
 static __always_inline void ls_take_user_stack(void* ctx, const bpf_user_pt_regs_t* registers,
@@ -71,6 +74,27 @@ static __always_inline void ls_take_stack(void* ctx, const bpf_user_pt_regs_t* r
   if (config.kernel_stacks)
     own->sample.stack.kernel_frames =
         ls_append_stack(ctx, slot, own, 0, LS_COUNT_KERNEL_STACK_FAILED);
+}
+
+/* Takes the user's part of the current thread's stack, outside of any event: as it was when the
+ * thread came from user mode. */
+static __always_inline void ls_take_own_stack(struct ls_slot slot, struct ls_scratch* own) {
+  own->sample.stack = (struct ls_stack_head){};
+  if (own->is_worker || own->ended) {
+    if (config.call_graph != LS_CALL_GRAPH_NONE)
+      own->sample.stack.end = own->is_worker ? LS_STACK_ROOT : LS_STACK_MISSING;
+    return;
+  }
+  if (config.call_graph == LS_CALL_GRAPH_FP) {
+    __u64 at = own->reading.labels.head.size;
+    if (at > LS_BLOCKS_LIMIT) return; /* for the verifier */
+    long size = bpf_get_task_stack(bpf_get_current_task_btf(), own->reading.labels.blocks + at,
+                                   LS_MAX_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
+    if (size < 0) ls_count_other(LS_COUNT_USER_STACK_FAILED);
+    ls_end_chain(own, size < 0 ? 0 : size / sizeof(__u64));
+  } else if (config.call_graph == LS_CALL_GRAPH_DWARF) {
+    ls_unwind_by_tables(0, slot, own);
+  }
 }
 
 /* The child has its parent's address space. */

@@ -44,7 +44,7 @@ bool parse_number(std::string_view& text, int& number) {
   return true;
 }
 
-perf_event_attr make_attributes(std::uint32_t frequency_hz, bool hardware) {
+perf_event_attr make_attributes(const SamplerOptions& options, bool hardware) {
   perf_event_attr attributes{};
   attributes.size = sizeof(attributes);
   attributes.disabled = 1;
@@ -58,11 +58,14 @@ perf_event_attr make_attributes(std::uint32_t frequency_hz, bool hardware) {
     attributes.type = PERF_TYPE_HARDWARE;
     attributes.config = PERF_COUNT_HW_CPU_CYCLES;
     attributes.freq = 1;
-    attributes.sample_freq = frequency_hz;
+    attributes.sample_freq = options.frequency_hz;
+  } else if (options.mode != SampleMode::kCpu) {
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = PERF_COUNT_SW_DUMMY;  // only its records of mappings are wanted
   } else {
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
-    attributes.sample_period = 1'000'000'000ULL / frequency_hz;
+    attributes.sample_period = 1'000'000'000ULL / options.frequency_hz;
     attributes.exclude_idle = 1;  // the hardware event on aarch64 refuses this
   }
   return attributes;
@@ -133,17 +136,23 @@ Result<PerfEvents> PerfEvents::open(const SamplerOptions& options, int program_f
   if (Status status = check_frequency(options.frequency_hz); !status) {
     return std::move(status).error();
   }
+  const bool samples = options.mode == SampleMode::kCpu;
   auto cpus = parse_cpu_list(first_line(kOnlineCpus));
   if (!cpus) return std::move(cpus).error();
   PerfEvents events;
   Status status;
-  bool hardware = !options.software_clock_only;
+  bool hardware = samples && !options.software_clock_only;
   if (hardware) status = events.open_all(options, true, *cpus);
   if (!hardware || (!status && status.error().code == ErrorCode::kUnsupported)) {
     hardware = false;
     status = events.open_all(options, false, *cpus);
   }
   if (!status) return std::move(status).error();
+  if (!samples) {
+    events.name_ = "sched_switch";
+    return events;
+  }
+  events.samples_ = true;
   events.name_ = hardware ? "cycles" : "cpu-clock";
   events.counts_cycles_ = hardware;
   events.mean_hz_ = options.frequency_hz;
@@ -160,7 +169,7 @@ Status PerfEvents::open_all(const SamplerOptions& options, bool hardware,
                             const std::vector<int>& cpus) {
   rings_.clear();
   events_.clear();
-  perf_event_attr attributes = make_attributes(options.frequency_hz, hardware);
+  perf_event_attr attributes = make_attributes(options, hardware);
   for (int cpu : cpus) {
     UniqueFd event(static_cast<int>(
         syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
@@ -188,12 +197,12 @@ Status PerfEvents::set(unsigned long request, const char* what) {
 }
 
 Status PerfEvents::enable() {
-  draw_rates();
+  if (samples_) draw_rates();
   return set(PERF_EVENT_IOC_ENABLE, "cannot start a perf event");
 }
 
 void PerfEvents::change_rates() {
-  if (Clock::now() >= next_change_) draw_rates();
+  if (samples_ && Clock::now() >= next_change_) draw_rates();
 }
 
 void PerfEvents::draw_rates() {

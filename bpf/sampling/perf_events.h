@@ -52,6 +52,7 @@ class PerfEvents {
   std::vector<UniqueFd> events_;
   std::vector<PerfRing> rings_;
   std::string_view name_;
+  bool samples_ = false;  // false if only mappings are reported
   bool counts_cycles_ = false;
   double mean_hz_ = 0;
   double highest_hz_ = 0;  // the highest rate that the kernel allows for cycles

@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
@@ -28,6 +29,7 @@
 #include "bpf/sampling/perf_events.h"
 #include "bpf/sampling/process_table.h"
 #include "bpf/sampling/thread_clocks.h"
+#include "bpf/sampling/waiting_threads.h"
 #include "bpf/unwind/stack_tables.h"
 #include "bpf/wire/ledger.h"
 #include "bpf/wire/records.h"
@@ -74,6 +76,7 @@ class LoadedSampler final : public BpfSampler {
   Status stop(EventHandler& handler) override;
   Counters counters() const override;
   std::string_view event_name() const override { return events_->name(); }
+  WaitSums waits() const override { return waits_; }
   bool retries() const override { return object_->retries(); }
   std::string_view retry_problem() const override { return object_->retry_problem(); }
   bool retries_refused() const override { return object_->retries_refused(); }
@@ -89,8 +92,10 @@ class LoadedSampler final : public BpfSampler {
   void hand_out(const SampleRecord& sample);
   Status wait(milliseconds timeout);
   Status consume(EventHandler& handler);
-  Status recover_lost_events();
+  Status look_at_counters();
   Status settle(EventHandler& handler);
+  bool is_sampling_waits() const;
+  void take_open_waits();
 
   std::unique_ptr<BpfObject> object_;
   std::optional<PerfEvents> events_;
@@ -103,6 +108,7 @@ class LoadedSampler final : public BpfSampler {
   ThreadClocks clocks_;
   std::optional<ProcessTable> processes_;
   std::unique_ptr<StackTables> tables_;
+  std::optional<WaitingThreads> waiting_;  // with SampleMode::kOffCpu
   HeldSamples held_;
   std::vector<std::byte> label_bytes_;
   std::size_t taken_bytes_ = 0;  // bytes that the current consume() has taken
@@ -114,6 +120,9 @@ class LoadedSampler final : public BpfSampler {
   std::array<std::uint64_t, LS_OUTCOME_COUNT> unheld_answers_{};
   std::uint64_t lost_events_ = 0;
   OwnCounts own_;
+  std::uint64_t open_waits_ = 0;  // samples of waits that had not ended
+  std::array<std::uint64_t, LS_OUTCOME_COUNT> open_outcomes_{};
+  WaitSums waits_;
   PerfRing::Handler mappings_;
   std::optional<ls_counters> final_;
 };
@@ -124,6 +133,7 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   if (!object) return std::move(object).error();
   sampler->object_ = *std::move(object);
   sampler->processes_.emplace(*sampler->object_, sampler->clocks_);
+  if (options.mode == SampleMode::kOffCpu) sampler->waiting_.emplace(*sampler->object_, options);
   auto tables =
       StackTables::open(options, sampler->object_->object(),
                         [object = sampler->object_.get()](Pid pid) -> std::optional<std::uint32_t> {
@@ -165,6 +175,14 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
 Status LoadedSampler::start() {
   tables_->wait(tables_wait_);
   for (Pid pid : processes_->pids()) clocks_.begin(pid);
+  if (waiting_) {
+    if (Status status = waiting_->begin(); !status) return status;
+    if (Status status = object_->start_waits(); !status) return status;
+    for (Pid pid : processes_->pids()) {
+      const Status status = waiting_->begin(pid);
+      if (!status && status.error().code != ErrorCode::kVanished) return status;
+    }
+  }
   return events_->enable();
 }
 
@@ -276,7 +294,7 @@ Status LoadedSampler::consume(EventHandler& handler) {
   int result = ring_buffer__consume(ring_);
   more_ = result == -EAGAIN;
   if (result < 0 && !more_) return system_error(-result, "cannot read the ring buffer");
-  if (Status status = recover_lost_events(); !status) return status;
+  if (Status status = look_at_counters(); !status) return status;
   std::uint64_t lost = mappings_.lost;
   events_->drain(mappings_);
   if (mappings_.lost != lost) {
@@ -294,12 +312,17 @@ Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
   return consume(handler);
 }
 
+// Holds the rate of samples of waits, and looks for lost events of processes.
+//
 // Fork, exec and exit come through the same ring as samples, so that all stay in order. If the ring
 // was full, records are lost, but the map of processes still shows what has happened.
-Status LoadedSampler::recover_lost_events() {
+Status LoadedSampler::look_at_counters() {
   auto counts = object_->counters();
   if (!counts) return std::move(counts).error();
   const auto& value = counts->value;
+  if (waiting_) {
+    if (Status status = waiting_->hold_budget(value[LS_COUNT_TAKEN]); !status) return status;
+  }
   std::uint64_t lost =
       value[LS_COUNT_DROPPED_FORK] + value[LS_COUNT_DROPPED_EXEC] + value[LS_COUNT_DROPPED_EXIT];
   if (lost == lost_events_ || more_) return {};
@@ -318,11 +341,13 @@ Status LoadedSampler::recover_lost_events() {
 Status LoadedSampler::stop(EventHandler& handler) {
   if (final_) return {};
   if (Status status = events_->disable(); !status) return status;
+  object_->stop_waits();
   for (Pid pid : processes_->pids()) clocks_.freeze(pid);
   do {
     if (Status status = consume(handler); !status) return status;
   } while (more_);
   if (Status status = settle(handler); !status) return status;
+  take_open_waits();
   object_->detach();
   held_.give_up([this](const SampleRecord& sample) { hand_out(sample); });
   for (const ls_ending& ending : object_->endings()) {
@@ -334,11 +359,33 @@ Status LoadedSampler::stop(EventHandler& handler) {
   return {};
 }
 
+// Returns whether a thread is about to sample a wait of its own.
+bool LoadedSampler::is_sampling_waits() const {
+  if (!waiting_) return false;
+  const auto threads = object_->off_cpu_threads();
+  return std::ranges::any_of(threads,
+                             [](const auto& thread) { return thread.second.at_work != 0; });
+}
+
+void LoadedSampler::take_open_waits() {
+  if (!waiting_) return;
+  if (const auto sums = object_->off_cpu_sums()) {
+    waits_ = {.waiting_ns = sums->part[LS_PART_WAITING].ns,
+              .runnable_ns = sums->part[LS_PART_RUNNABLE].ns};
+  }
+  waiting_->take_open([this](const Sample& sample) {
+    ++open_waits_;
+    ++open_outcomes_[sample.outcome];
+    (sample.kind == LS_WAITING ? waits_.waiting_ns : waits_.runnable_ns) += sample.weight_ns;
+    handler_->on_sample(sample);
+  });
+}
+
 // Waits for repeated reads, and gives up on those that do not come. Then takes the final counters,
 // at a moment when every answer that they count has been read.
 Status LoadedSampler::settle(EventHandler& handler) {
   const auto deadline = steady_clock::now() + kSettleTime;
-  while (held_.size() != 0 && steady_clock::now() < deadline) {
+  while ((held_.size() != 0 || is_sampling_waits()) && steady_clock::now() < deadline) {
     if (Status status = drain(handler, kSettleStep); !status) return status;
   }
   object_->cancel_retries();
@@ -368,6 +415,8 @@ Counters LoadedSampler::counters() const {
     result.outcomes[LS_UNREADABLE_VANISHED] += unheld_answers_[i];
   }
   if (final_) result.outcomes[LS_UNREADABLE_VANISHED] += std::exchange(result.pending, 0);
+  result.taken += open_waits_;
+  for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) result.outcomes[i] += open_outcomes_[i];
   Counts& others = result.others;
   others[Counter::kRecordsMalformed] = own_.malformed_records;
   others[Counter::kSamplesNotHeld] = own_.samples_not_held;
@@ -376,6 +425,7 @@ Counters LoadedSampler::counters() const {
   others[Counter::kMappingEventsMalformed] = mappings_.malformed;
   others[Counter::kThrottled] = mappings_.throttled;
   others[Counter::kRatesNotChanged] = events_->rates_not_changed();
+  if (waiting_) others[Counter::kWaitWeightsChanged] = waiting_->changes();
   others[Counter::kFirstThreadsNotStopped] = processes_->first_threads_refused();
   tables_->add_counts(others);
   return result;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bpf/load/kernel.h"
@@ -60,8 +61,20 @@ Status TaskIterators::load() {
 }
 
 TaskIterators::~TaskIterators() {
-  for (bpf_link* link : links_) bpf_link__destroy(link);
+  detach();
   bpf_object__close(object_);
+}
+
+void TaskIterators::detach() {
+  for (bpf_link*& link : links_) bpf_link__destroy(std::exchange(link, nullptr));
+}
+
+Status TaskIterators::move_to(Pid pid) {
+  const std::lock_guard<std::mutex> lock(one_at_a_time_);
+  detach();
+  pid_ = pid;
+  program_.reset();
+  return attach();
 }
 
 Status TaskIterators::attach() {

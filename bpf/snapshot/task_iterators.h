@@ -31,6 +31,9 @@ class TaskIterators {
   TaskIterators(const TaskIterators&) = delete;
   TaskIterators& operator=(const TaskIterators&) = delete;
 
+  // Visits another process from now on. This needs no right that load() needs.
+  Status move_to(Pid pid);
+
   // Hands every record to `visit`: 8-aligned, of the size in its head, and of the right type. Ends
   // at the first error of `visit`. If no thread is there, there is no record, and that is no error.
   // Fails with kVanished if the process has executed another program since the first record of this
@@ -44,6 +47,7 @@ class TaskIterators {
   explicit TaskIterators(Pid pid) : pid_(pid) {}
   Status load();
   Status attach();
+  void detach();
   Status read_all(int iterator, Kind kind, const Visitor& visit);
   Status accept(const ls_task_record& record, Kind kind);
 

@@ -75,6 +75,7 @@ Result<Record> decode_sample(Cursor& cursor) {
   sample.retry_id = head->retry_id;
   sample.thread_ns = head->thread_ns;
   sample.weight_ns = head->weight_ns;
+  sample.system_call = head->system_call;
   sample.kind = static_cast<ls_sample_kind>(head->kind);
   sample.pid = static_cast<Pid>(head->pid);
   sample.tid = static_cast<Tid>(head->tid);

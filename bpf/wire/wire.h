@@ -72,6 +72,8 @@ struct ls_sample_head {
   struct ls_stack_head stack;
   __u8 kind; /* enum ls_sample_kind */
   __u8 reserved;
+  __s32 system_call; /* of a wait: the thread is in this system call; -1: in none */
+  __u32 reserved_too;
 };
 
 struct ls_labels_head {
@@ -116,6 +118,34 @@ struct ls_process {
   __u32 until_exec; /* it is still labelscope's own child: samples count after an exec */
 };
 
+/* A wait has two parts: until the thread is woken, and from then on until it has a processor. */
+enum ls_wait_part { LS_PART_WAITING = 0, LS_PART_RUNNABLE = 1, LS_WAIT_PARTS = 2 };
+
+/* A thread of a recorded process, as a value of the map `off_cpu_threads` (off_cpu.bpf.h). Its
+ * times are by CLOCK_MONOTONIC. */
+struct ls_off_cpu {
+  __u64 left_ns;                 /* when it left its processor; 0 while it has one */
+  __u64 woken_ns;                /* when it was woken; 0: not yet */
+  __u64 drawn_ns[LS_WAIT_PARTS]; /* weights of waits that were drawn and not yet sent */
+  __u32 pid;                     /* as labelscope counts */
+  __s32 system_call;             /* as in ls_sample_head */
+  __u32 at_work;                 /* its task work is scheduled */
+  __u32 reserved;
+#ifdef __bpf__
+  struct bpf_task_work work;
+#else
+  __u64 work; /* is the kernel's alone */
+#endif
+};
+
+/* The waits that have ended, drawn or not. */
+struct ls_off_cpu_sums {
+  struct {
+    __u64 ns;
+    __u64 count;
+  } part[LS_WAIT_PARTS];
+};
+
 /* User space sets this before it loads the programs: the verifier then removes the code that is
  * turned off. */
 struct ls_config {
@@ -129,12 +159,13 @@ struct ls_config {
   __u64 wakeup_bytes; /* fill level of the ring buffer at which its reader is woken */
 };
 
-LS_ASSERT(sizeof(struct ls_sample_head) == 72);
+LS_ASSERT(sizeof(struct ls_sample_head) == 80);
 LS_ASSERT(sizeof(struct ls_labels_head) == 16);
 LS_ASSERT(sizeof(struct ls_process_event) == 40);
 LS_ASSERT(sizeof(struct ls_thread_end) == 24);
 LS_ASSERT(sizeof(struct ls_ending) == 16);
 LS_ASSERT(sizeof(struct ls_process) == 24 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
+LS_ASSERT(sizeof(struct ls_off_cpu) == 56);
 LS_ASSERT(sizeof(struct ls_config) == 40);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 64);

@@ -36,8 +36,12 @@ constexpr Habit kForeignOptions[] = {
     {"--tid", "all threads of a process are recorded: -p PID; --summary thread_id shows each"},
     {"-u", "processes are named by their IDs: -p \"$(pgrep -u USER)\""},
     {"--uid", "processes are named by their IDs: -p \"$(pgrep -u USER)\""},
-    {"-e", "the event cannot be chosen: --mode cpu samples threads that run, --mode wall all"},
-    {"--event", "the event cannot be chosen: --mode cpu samples threads that run, --mode wall all"},
+    {"-e",
+     "the event cannot be chosen: --mode cpu samples threads that run, --mode offcpu "
+     "those that wait, --mode wall all"},
+    {"--event",
+     "the event cannot be chosen: --mode cpu samples threads that run, --mode offcpu "
+     "those that wait, --mode wall all"},
     {"-c", "-F HZ says how often samples are taken"},
     {"--count", "-F HZ says how often samples are taken"},
     {"-r", "-F HZ says how often samples are taken"},

@@ -17,8 +17,11 @@ void declare_sampling(OptionList& list, RecordOptions& options) {
             "How: bpf stops nothing; ptrace stops each thread for a moment; auto is bpf, or "
             "ptrace where BPF cannot be used",
             options.backend, choice(kBackends), "auto");
-  list.word("--mode", "cpu|wall", "What: cpu (threads that run) or wall (all threads; by ptrace)",
-            options.mode, choice(kModes), "cpu");
+  list.word(
+      "--mode", "cpu|offcpu|wall",
+      "What: cpu (threads that run), offcpu (threads that wait; by BPF) or wall (all threads; "
+      "by ptrace)",
+      options.mode, choice(kModes), "cpu");
   list.word("--max-stop", "TIME", "ptrace: cut a stack that takes longer to unwind",
             options.max_stop, parse_duration, "5ms");
   list.word("-F,--frequency", "HZ",

@@ -29,7 +29,10 @@ struct Mode {
   bool counts_cpu_time() const { return kinds.front() == LS_ON_CPU; }
 };
 inline constexpr ls_sample_kind kWholeTimeOnly[] = {LS_WHOLE_TIME};
+inline constexpr ls_sample_kind kWaits[] = {LS_WAITING, LS_RUNNABLE};
 inline constexpr Mode kModes[] = {{SampleMode::kCpu, "cpu", Backend::kAuto, kOnCpuOnly},
+                                  {SampleMode::kOffCpu, "offcpu", Backend::kBpf, kWaits,
+                                   "only the kernel's scheduler knows when a thread waits"},
                                   {SampleMode::kWall, "wall", Backend::kPtrace, kWholeTimeOnly,
                                    "BPF sees only threads that run"}};
 // Returns the row of this mode.

@@ -31,7 +31,7 @@ constexpr std::size_t kMostValue = 1024;
 constexpr std::size_t kMostKey = 256;
 
 constexpr std::array<std::string_view, kProcessSources> kSourcePaths{"[environment]", "[cgroup]",
-                                                                     "[process]"};
+                                                                     "[process]", "[scheduler]"};
 
 // Returns the value of the first variable of that name, as getenv() does.
 std::optional<std::string_view> find_variable(std::string_view environment, std::string_view name) {

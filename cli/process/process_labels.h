@@ -67,8 +67,9 @@ struct ProcessLabelOptions {
 };
 
 // The source of a label; formats show it as if it were a publisher's path.
-enum class ProcessSource : std::uint8_t { kEnvironment, kCgroup, kProcess };
-inline constexpr std::size_t kProcessSources = 3;
+// kScheduler is that of waits (cli/profile/wait_reason.h).
+enum class ProcessSource : std::uint8_t { kEnvironment, kCgroup, kProcess, kScheduler };
+inline constexpr std::size_t kProcessSources = 4;
 std::string_view source_path(ProcessSource source);  // Returns "[environment]" and so on.
 bool is_process_source(std::string_view publisher_path);
 

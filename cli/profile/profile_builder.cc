@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "cli/profile/index_table.h"
+#include "cli/profile/wait_reason.h"
 
 namespace labelscope::cli {
 namespace {
@@ -175,9 +176,20 @@ Index ProfileBuilder::intern_location(Address address, Index module, bool by_fra
 const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
                                                       ProcessContext& process) {
   std::string_view bytes = as_text(sample.label_bytes);
+  const bool waits = sample.kind == LS_WAITING || sample.kind == LS_RUNNABLE;
+  if (waits) {  // equal labels and equal reasons
+    const std::int32_t reason[] = {sample.kind, sample.system_call};
+    scratch_.assign(bytes).append(as_text(std::as_bytes(std::span(reason))));
+    bytes = scratch_;
+  }
   if (const Index* known = process.caches.labels.find(bytes)) return decoded_[*known];
   Observation observation = process.decode(sample.label_bytes);
   for (Label& label : observation.labels) label.publisher = process.publisher(label.publisher);
+  if (waits &&
+      std::ranges::find(observation.labels, kWaitKey, &Label::key) == observation.labels.end()) {
+    observation.labels.push_back(
+        {std::string(kWaitKey), wait_reason(sample.kind, sample.system_call), process.scheduler()});
+  }
   const LabelChanges changes = apply_rules(rules_, observation.labels, met_keys_);
   auto index = static_cast<Index>(decoded_.size());
   decoded_.push_back({intern_label_set(std::move(observation.labels)), observation.flags, changes,
@@ -198,9 +210,35 @@ Index ProfileBuilder::intern_label_set(LabelSet labels) {
   return known;
 }
 
+void ProfileBuilder::fit_weights(ls_sample_kind kind, std::uint64_t time_ns) {
+  const std::uint8_t value = value_of(kind);
+  std::uint64_t sum = 0;
+  SampleRow* heaviest = nullptr;
+  for (SampleRow& row : profile_.rows) {
+    if (row.value != value) continue;
+    sum += row.weight_ns;
+    if (heaviest == nullptr || row.weight_ns > heaviest->weight_ns) heaviest = &row;
+  }
+  if (sum == 0) {
+    unsampled_ns_ += time_ns;
+    return;
+  }
+  std::uint64_t fitted = 0;
+  const double factor = static_cast<double>(time_ns) / static_cast<double>(sum);
+  for (SampleRow& row : profile_.rows) {
+    if (row.value != value || &row == heaviest) continue;
+    row.weight_ns = std::min(
+        static_cast<std::uint64_t>(static_cast<double>(row.weight_ns) * factor), time_ns - fitted);
+    fitted += row.weight_ns;
+  }
+  heaviest->weight_ns = time_ns - fitted;
+  weighed_ns_ = weighed_ns_ - sum + time_ns;
+}
+
 Profile ProfileBuilder::take(std::uint64_t lost_ns, std::uint64_t whole_ns) {
   profile_.ledger.time = accounts_.settle(lost_ns, whole_ns);
   profile_.ledger.time.attributed_ns += weighed_ns_;
+  profile_.ledger.time.unsampled_ns += unsampled_ns_;
   return std::move(profile_);
 }
 

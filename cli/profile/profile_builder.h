@@ -55,6 +55,8 @@ struct ProcessContext {
   // publisher() translates publisher indices to Process::publishers.
   virtual std::uint64_t publisher_epoch() const = 0;
   virtual std::uint8_t publisher(std::uint8_t index) const = 0;
+  // The index of what explains waits, among Process::publishers.
+  virtual std::uint8_t scheduler() { return 0; }
   virtual ~ProcessContext() = default;
   // Decodes label bytes (label_codec.h) of this process. May change publisher_epoch().
   virtual Observation decode(std::span<const std::byte> bytes) { return decode_label_bytes(bytes); }
@@ -96,6 +98,8 @@ class ProfileBuilder {
   // as labelled.
   using Outcomes = std::array<std::uint64_t, LS_OUTCOME_COUNT>;
   const Outcomes& undecoded() const { return undecoded_; }
+  // Fits the weights of this kind, which have errors of chance, to all time of the kind.
+  void fit_weights(ls_sample_kind kind, std::uint64_t time_ns);
   // Settles the accounts and moves out threads, locations, stacks, label sets and rows, and the
   // ledger of time. The caller fills in the rest of the Profile.
   Profile take(std::uint64_t lost_ns, std::uint64_t whole_ns);
@@ -125,7 +129,8 @@ class ProfileBuilder {
   std::uint64_t labelled_ = 0;
   Outcomes undecoded_{};
   std::array<std::uint8_t, LS_SAMPLE_KIND_COUNT> value_of_kind_{};  // index in Profile::values
-  std::uint64_t weighed_ns_ = 0;  // weight of samples that have one of their own
+  std::uint64_t weighed_ns_ = 0;    // weight of samples that have one of their own
+  std::uint64_t unsampled_ns_ = 0;  // time of a kind that has no sample
   Profile profile_;
   TimeAccounts accounts_;
   std::vector<Decoded> decoded_;

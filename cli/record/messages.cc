@@ -102,6 +102,10 @@ std::string why_no_sample(const NoSample& recording) {
   if (recording.wall) {
     return "the target had no thread to stop in " + in_ms(recording.duration) + " at " + rate;
   }
+  if (recording.off_cpu) {
+    return "no thread of the target has waited in " + in_ms(recording.duration) +
+           "; --mode cpu shows where it computes";
+  }
   if (!recording.standstill.empty()) return recording.standstill;
   // The kernel's work for a process that waits is counted, too, so this much is nothing.
   constexpr nanoseconds kNothing = std::chrono::microseconds(100);

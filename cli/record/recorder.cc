@@ -9,6 +9,12 @@
 #include "process/cpu_times.h"
 
 namespace labelscope::cli {
+namespace {
+
+// Whether samples of this kind share out the time of their threads (time_accounts.h).
+bool has_account(ls_sample_kind kind) { return kind == LS_ON_CPU || kind == LS_WHOLE_TIME; }
+
+}  // namespace
 
 Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
     : sampler_(std::move(sampler)),
@@ -16,7 +22,8 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
       process_labels_(options.process_labels),
       builder_(options.timed_samples, options.period_ns, options.labels, options.kinds),
       planner_(PlannerOptions{.variables = options.variables}),
-      variables_seen_(options.variables.size()) {}
+      variables_seen_(options.variables.size()),
+      has_accounts_(std::ranges::any_of(options.kinds, has_account)) {}
 
 Status Recorder::add(Pid pid) {
   auto process = track(pid);
@@ -263,7 +270,7 @@ void Recorder::on_exit(Pid pid) {
 }
 
 void Recorder::on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) {
-  builder_.accounts().end_thread(pid, tid, thread_ns);
+  if (has_accounts_) builder_.accounts().end_thread(pid, tid, thread_ns);
 }
 
 void Recorder::on_mapping(const MappingEvent& event) {
@@ -307,7 +314,12 @@ void Recorder::settle_unplanned(Profile& profile) const {
 
 Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns) {
   Counters counters = sampler_->counters();
-  Profile profile = builder_.take(counters.lost_thread_ns, time_ns);
+  for (const ls_sample_kind kind : options_.kinds) {
+    const WaitSums waits = sampler_->waits();
+    if (kind == LS_WAITING) builder_.fit_weights(kind, waits.waiting_ns);
+    if (kind == LS_RUNNABLE) builder_.fit_weights(kind, waits.runnable_ns);
+  }
+  Profile profile = builder_.take(has_accounts_ ? counters.lost_thread_ns : 0, time_ns);
   Ledger& ledger = profile.ledger;
   ledger.taken = counters.taken;
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {

@@ -145,7 +145,8 @@ class Recorder final : private EventHandler {
   std::vector<VariableSeen> variables_seen_;
   TableTimes table_times_;
   std::map<std::string, LostPublisher> lost_publishers_;
-  Counts counters_;  // events that only the recorder sees
+  bool has_accounts_;  // some samples share out the time of their threads
+  Counts counters_;    // events that only the recorder sees
   std::uint64_t plans_ = 0;
   bool in_kernel_ = false;
   Pid first_{};  // the process that was added first

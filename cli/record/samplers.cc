@@ -123,7 +123,14 @@ Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& 
       return std::move(status).error();
     }
     auto opened = open_bpf(options, targets);
-    if (opened || options.backend == Backend::kBpf) return opened;
+    if (opened) return opened;
+    if (options.mode == SampleMode::kOffCpu && opened.error().code == ErrorCode::kUnsupported) {
+      return Error{
+          ErrorCode::kUnsupported,
+          opened.error().context +
+              ": --mode wall --backend ptrace samples threads that wait, by stopping them"};
+    }
+    if (options.backend == Backend::kBpf) return opened;
     if (!calls_for_ptrace(opened.error())) {
       return Error{
           opened.error().code,

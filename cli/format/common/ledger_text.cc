@@ -111,8 +111,12 @@ std::string time_line(const Profile& profile) {
   }
   // Several kinds together are the time of their threads.
   const TimeKind* kind = time_kind(value);
+  const bool runs =
+      std::ranges::find(profile.values, time_value(LS_ON_CPU)) != profile.values.end();
   if (kind == nullptr) kind = &kTimeKinds[LS_WHOLE_TIME];
-  const std::string whole = time_text(time.whole()) + " of " + std::string(kind->words);
+  const std::string whole =
+      time_text(time.whole()) + " of " +
+      (profile.has_kinds() && !runs ? "time off processors" : std::string(kind->words));
   // The kernel's account covers all samples, and not only those that are left.
   if (!profile.remarks.empty()) return whole + " in these samples" + kinds_text(profile);
   return whole + std::string(kind->account) + " = " + part(0) + " attributed" +

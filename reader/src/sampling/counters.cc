@@ -45,6 +45,13 @@ constexpr CounterText kTexts[] = {
      "the thread was ending"},
     {kRetriesWithoutScratch, "retries-without-scratch", kProblem, kNotRepeated, "too many at once"},
 
+    {kWaitsWithoutRoom, "waits-without-room", kProblem, "waits that were not counted",
+     "more threads waited at once than there is room for"},
+    {kWaitsRefused, "waits-refused", kStatistic, "waits whose sample the kernel did not take"},
+    {kWaitsWithoutScratch, "waits-without-scratch", kProblem, "waits that were not sampled",
+     "too many samples of waits at once"},
+    {kWaitsOfEnded, "waits-of-ended-threads", kStatistic,
+     "waits without a sample, because the thread ended in them"},
     {kRecordsMalformed, "records-malformed", kProblem,
      "records of the BPF programs that contradict themselves", "this is a defect of labelscope"},
     {kSamplesNotHeld, "samples-not-held", kProblem,
@@ -67,6 +74,8 @@ constexpr CounterText kTexts[] = {
      "processes without labels of their first thread",
      "it must be stopped once for that, and may not be: another process traces it, or ptrace is "
      "not permitted"},
+    {kWaitWeightsChanged, "wait-weights-changed", kStatistic,
+     "changes of the weight of short waits, which bound the number of samples"},
     {kUnwindTables, "unwind-tables", kStatistic, "files with unwind tables"},
     {kUnwindTableBytes, "unwind-table-bytes", kStatistic, "bytes of unwind tables"},
     {kUnwindTablesFailed, "unwind-tables-failed", kProblem, kTablesNotUsed,

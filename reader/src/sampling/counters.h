@@ -36,6 +36,10 @@ enum class Counter : std::uint8_t {
   kRetriesRefusedByKernel,
   kRetriesRefusedExiting,
   kRetriesWithoutScratch,
+  kWaitsWithoutRoom,
+  kWaitsRefused,
+  kWaitsWithoutScratch,
+  kWaitsOfEnded,
   // The BPF sampler counts these.
   kRecordsMalformed,
   kSamplesNotHeld,
@@ -45,6 +49,7 @@ enum class Counter : std::uint8_t {
   kThrottled,
   kRatesNotChanged,
   kFirstThreadsNotStopped,
+  kWaitWeightsChanged,
   kUnwindTables,
   kUnwindTableBytes,
   kUnwindTablesFailed,

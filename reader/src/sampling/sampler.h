@@ -30,8 +30,10 @@ namespace labelscope {
 
 // Which threads are sampled. cpu samples those that run. Each sample stands for one period of its
 // thread's own CPU time, which the kernel counts: a thread that waits for a processor among many
-// costs nothing and is not sampled more often. wall samples all threads, at every tick (by ptrace).
-enum class SampleMode { kCpu, kWall };
+// costs nothing and is not sampled more often. off-CPU samples those that do not run, by BPF: each
+// sample stands for time that its thread waits, or waits for a processor. wall samples all threads,
+// at every tick (by ptrace).
+enum class SampleMode { kCpu, kOffCpu, kWall };
 
 // Both parts are leaf first; all but the first of each part are return addresses.
 struct StackView {
@@ -47,6 +49,8 @@ struct Sample {
   // The time that the sample stands for; 0 if that is the growth of thread_ns since the last sample
   // of this thread.
   std::uint64_t weight_ns = 0;
+  // Of a wait: the system call in which the thread waits, or -1 if it is in none.
+  std::int32_t system_call = -1;
   // How long the thread has run since start(), or since it was created, by the kernel's account (if
   // the kind is LS_WHOLE_TIME, how long it has existed). The number may be up to a scheduler tick
   // behind, but never behind the thread's last sample.
@@ -104,6 +108,12 @@ struct Counters {
   StopSummary stops;
 };
 
+// All time that threads did not run, whether or not it was sampled.
+struct WaitSums {
+  std::uint64_t waiting_ns = 0;
+  std::uint64_t runnable_ns = 0;  // waiting for a processor
+};
+
 // A process has this recipe until it is planned, so that its samples are not taken for unlabelled
 // ones.
 inline constexpr ls_tls_recipe kNotPlanned = [] {
@@ -135,6 +145,8 @@ class Sampler {
   virtual Status stop(EventHandler& handler) = 0;
 
   virtual Counters counters() const = 0;
+  // After stop(): exact sums, if waits are sampled.
+  virtual WaitSums waits() const { return {}; }
   // Returns why a thread of a target may not be looked at, in words for the first such thread;
   // nothing if all may.
   virtual std::string refusal() const { return {}; }

@@ -2,6 +2,9 @@
 // they describe.
 #include "cli/profile/profile_builder.h"
 
+#include <sys/syscall.h>
+
+#include <algorithm>
 #include <array>
 
 #include "support/catch.h"
@@ -34,13 +37,18 @@ class FakeProcess final : public ProcessContext {
     return address < 0x1000 ? kNoIndex : module;
   }
   Index kernel_module() override { return 99; }
-  Observation decode(std::span<const std::byte> bytes) override { return decode_bytes(bytes); }
+  Observation decode(std::span<const std::byte> bytes) override {
+    Observation observation = decode_bytes(bytes);
+    for (Label& label : observation.labels) label.key = key;
+    return observation;
+  }
   std::uint64_t address_epoch() const override { return addresses; }
   std::uint64_t publisher_epoch() const override { return publishers; }
   std::uint8_t publisher(std::uint8_t index) const override {
     return static_cast<std::uint8_t>(index + shift);
   }
   Index module = 7;
+  std::string key = "k";
   std::uint64_t addresses = 0;
   std::uint64_t publishers = 0;
   std::uint8_t shift = 0;
@@ -125,6 +133,67 @@ TEST_CASE("profile_builder: a sample weighs what it brings along, and is of its 
   CHECK(profile.rows[1].count == 2);
   CHECK(profile.ledger.time.attributed_ns == 7'000'001'005);
   CHECK(profile.ledger.time.unsampled_ns == 0);
+}
+
+TEST_CASE("profile_builder: a wait has the label of its reason, unless its thread has set one") {
+  constexpr ls_sample_kind kKinds[] = {LS_WAITING, LS_RUNNABLE};
+  ProfileBuilder builder(0, 1000, {}, kKinds);
+  FakeProcess process;
+  const auto wait = [&](ls_sample_kind kind, std::int32_t system_call,
+                        std::span<const std::byte> labels) {
+    Sample view;
+    view.pid = Pid{1};
+    view.tid = Tid{1};
+    view.kind = kind;
+    view.weight_ns = 10;
+    view.system_call = system_call;
+    view.label_bytes = labels;
+    builder.add(view, process);
+  };
+  const std::vector<std::byte> labels = bytes({'a'});
+  wait(LS_WAITING, SYS_read, labels);
+  wait(LS_WAITING, SYS_write, labels);
+  wait(LS_WAITING, SYS_read, labels);
+  wait(LS_WAITING, -1, {});
+  wait(LS_RUNNABLE, -1, {});
+  wait(LS_WAITING, 100'000, {});
+  process.key = "wait";
+  ++process.publishers;
+  wait(LS_WAITING, SYS_read, labels);
+  const Profile profile = builder.take(0, 0);
+  std::vector<std::string> reasons;
+  for (const SampleRow& row : profile.rows) {
+    const LabelSet& set = profile.label_sets[row.label_set];
+    const auto label = std::ranges::find(set, "wait", &Label::key);
+    REQUIRE(label != set.end());
+    CHECK(std::ranges::count(set, "wait", &Label::key) == 1);
+    reasons.push_back(label->value + "*" + std::to_string(row.count));
+  }
+  CHECK(reasons == std::vector<std::string>{"read*2", "write*1", "page fault*1", "preempted*1",
+                                            "system call 100000*1", "a*1"});
+}
+
+TEST_CASE("profile_builder: weights of chance are fitted to the whole time, to the nanosecond") {
+  constexpr ls_sample_kind kKinds[] = {LS_WAITING, LS_RUNNABLE};
+  ProfileBuilder builder(10, 1000, {}, kKinds);
+  FakeProcess process;
+  for (const std::uint64_t weight : {10, 30, 7, 3}) {
+    Sample view;
+    view.pid = Pid{1};
+    view.tid = Tid{1};
+    view.kind = LS_WAITING;
+    view.weight_ns = weight;
+    view.time_ns = 1;
+    builder.add(view, process);
+  }
+  builder.fit_weights(LS_WAITING, 99);
+  builder.fit_weights(LS_RUNNABLE, 5);  // no wait for a processor was drawn
+  const Profile profile = builder.take(0, 0);
+  std::vector<std::uint64_t> weights;
+  for (const SampleRow& row : profile.rows) weights.push_back(row.weight_ns);
+  CHECK(weights == std::vector<std::uint64_t>{19, 62, 13, 5});
+  CHECK(profile.ledger.time.attributed_ns == 99);
+  CHECK(profile.ledger.time.unsampled_ns == 5);
 }
 
 TEST_CASE("profile_builder: where the kernel knows no time, periods are shared out beside waits") {

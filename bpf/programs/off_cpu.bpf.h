@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* This samples the time that threads do not run: while they wait, and while they wait for a
+ * processor. The kernel's scheduler says when:
+ *
+ *   the thread  ...runs |------ waits ------|--- runnable ---| runs in the kernel | runs...
+ *                       |                   |                |                    |
+ *               sched_switch          sched_wakeup     sched_switch        back to user mode
+ *                 left_ns               woken_ns       both lengths,       labels, stack, record
+ *                                                      drawn or not
+ *
+ * Each length is drawn by chance (ls_draw()). If it is, the thread itself takes the sample, as task
+ * work on its way back to user mode (retry.bpf.h has the same way): it has run no instruction of
+ * its own since, so labels and stack are those of the wait, and missing pages may come in. A wait
+ * that is not drawn costs two look-ups in a map. */
+#ifndef LABELSCOPE_BPF_OFF_CPU_BPF_H
+#define LABELSCOPE_BPF_OFF_CPU_BPF_H
+
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/programs/take_sample.bpf.h"
+
+/* These are bits of the kernel's task->flags and task->__state. */
+#define LS_TASK_KERNEL 0x00200000
+#define LS_STATE_DEAD 0x80
+
+struct pt_regs___ls_call {
+#if defined(__TARGET_ARCH_arm64)
+  int syscallno;
+#else
+  unsigned long orig_ax;
+#endif
+} __attribute__((preserve_access_index));
+
+/* The key is the thread's number as labelscope's own pid namespace counts. User space puts the
+ * threads in that are there at the start; the others come when they first leave a processor. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, __u32);
+  __type(value, struct ls_off_cpu);
+  __uint(max_entries, 1);
+} off_cpu_threads SEC(".maps");
+
+/* All waits that have ended, whether or not they were drawn. */
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __type(key, __u32);
+  __type(value, struct ls_off_cpu_sums);
+  __uint(max_entries, 1);
+} off_cpu_sums SEC(".maps");
+
+/* The weight of a short wait that is drawn, in nanoseconds. User space raises it if there are more
+ * samples than it has budgeted for (waiting_threads.h). */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, __u64);
+  __uint(max_entries, 1);
+} off_cpu_unit SEC(".maps");
+
+static __always_inline void ls_add_wait(enum ls_wait_part part, __u64 ns) {
+  __u32 zero = 0;
+  struct ls_off_cpu_sums* sums = bpf_map_lookup_elem(&off_cpu_sums, &zero);
+  if (!sums) return;
+  sums->part[part].ns += ns;
+  sums->part[part].count++;
+}
+
+/* Returns the weight of a wait: its length if that is `unit` or more. A shorter one weighs `unit`
+ * with the probability length / unit, and otherwise nothing. So the weights of many short waits add
+ * up to their time, a long one is never missed, and no thread has more than two samples for each
+ * `unit` of its time (N. Duffield, C. Lund, M. Thorup: "Learn more, sample less", 2005). */
+static __always_inline __u64 ls_draw(__u64 length, __u64 unit) {
+  if (length >= unit) return length;
+  return ((__u64)bpf_get_prandom_u32() * unit) >> 32 < length ? unit : 0;
+}
+
+/* The system call that a task is in; -1 if it is in none: after a page fault, or preempted. */
+static __always_inline __s32 ls_system_call_of(struct task_struct* task) {
+  struct pt_regs___ls_call* registers = (struct pt_regs___ls_call*)bpf_task_pt_regs(task);
+#if defined(__TARGET_ARCH_arm64)
+  return BPF_CORE_READ(registers, syscallno);
+#else
+  return (__s32)BPF_CORE_READ(registers, orig_ax);
+#endif
+}
+
+static __always_inline _Bool ls_is_recorded(__u32 pid) {
+  struct ls_found_process found = ls_find_process(pid);
+  return found.process &&
+         !(found.process->until_exec && found.process->exec_count == *found.exec_count);
+}
+
+static __always_inline void ls_leave(struct task_struct* task, _Bool runnable, __u64 now) {
+  if (task->flags & LS_TASK_KERNEL) return;
+  struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
+  if (ids.pid == 0) return;
+  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
+  if (!thread) {
+    if (!ls_is_recorded(ids.pid) || task->flags & LS_TASK_EXITING) return;
+    struct ls_off_cpu fresh = {.pid = ids.pid};
+    if (bpf_map_update_elem(&off_cpu_threads, &ids.tid, &fresh, BPF_NOEXIST)) {
+      ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
+      return;
+    }
+    thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
+    if (!thread) return;
+  }
+  thread->system_call = ls_system_call_of(task);
+  thread->woken_ns = runnable ? now : 0;
+  thread->left_ns = now;
+}
+
+static int ls_sample_wait(struct bpf_map* map, void* key, void* value);
+
+static __always_inline void ls_return(struct task_struct* task, __u64 now) {
+  if (task->flags & LS_TASK_KERNEL) return;
+  struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
+  struct ls_off_cpu* thread = ids.pid ? bpf_map_lookup_elem(&off_cpu_threads, &ids.tid) : 0;
+  if (!thread || thread->left_ns == 0) return;
+  /* If no wake-up was seen, the thread has waited until now. */
+  __u64 woken = thread->woken_ns >= thread->left_ns ? thread->woken_ns : now;
+  __u64 waited = woken - thread->left_ns;
+  __u64 queued = now > woken ? now - woken : 0;
+  thread->left_ns = 0;
+  __u32 zero = 0;
+  const __u64* unit = bpf_map_lookup_elem(&off_cpu_unit, &zero);
+  if (!unit) return;
+  __u64 drawn = 0;
+  if (waited) {
+    ls_add_wait(LS_PART_WAITING, waited);
+    drawn = ls_draw(waited, *unit);
+    thread->drawn_ns[LS_PART_WAITING] += drawn;
+  }
+  if (queued) {
+    __u64 weight = ls_draw(queued, *unit);
+    ls_add_wait(LS_PART_RUNNABLE, queued);
+    thread->drawn_ns[LS_PART_RUNNABLE] += weight;
+    drawn |= weight;
+  }
+  if (!drawn) return;
+  if (thread->at_work) return; /* the sample that is under way, or the next one, takes it along */
+  thread->at_work = 1;
+  if (task->flags & LS_TASK_EXITING ||
+      ls_schedule_resume(task, &thread->work, &off_cpu_threads, ls_sample_wait)) {
+    thread->at_work = 0;
+    ls_count_other(LS_COUNT_WAITS_REFUSED);
+  }
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, _Bool preempted, struct task_struct* leaves, struct task_struct* comes,
+             unsigned int state) {
+  (void)ctx;
+  __u64 now = bpf_ktime_get_ns();
+  if (!(state & LS_STATE_DEAD)) ls_leave(leaves, preempted || state == 0, now);
+  ls_return(comes, now);
+  return 0;
+}
+
+/* What was drawn and not sent, because the thread never comes back to user mode. */
+SEC("raw_tp/sched_process_exit")
+int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
+  struct ls_ids ids = ls_ids_of((struct task_struct*)ctx->args[0], config.pid_namespace);
+  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
+  if (!thread) return 0;
+  if (thread->drawn_ns[LS_PART_WAITING] | thread->drawn_ns[LS_PART_RUNNABLE])
+    ls_count_other(LS_COUNT_WAITS_OF_ENDED);
+  bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
+  return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct* task) {
+  (void)ctx;
+  if (task->flags & LS_TASK_KERNEL) return 0;
+  struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
+  struct ls_off_cpu* thread = ids.pid ? bpf_map_lookup_elem(&off_cpu_threads, &ids.tid) : 0;
+  if (thread && thread->left_ns != 0 && thread->woken_ns == 0)
+    thread->woken_ns = bpf_ktime_get_ns();
+  return 0;
+}
+
+/* Sends what was drawn of one part, with the labels and the stack that are in `own`. */
+static __always_inline void ls_send_wait(struct ls_scratch* own, struct ls_off_cpu* thread,
+                                         enum ls_wait_part part, enum ls_sample_kind kind) {
+  own->sample.weight_ns = thread->drawn_ns[part];
+  if (own->sample.weight_ns == 0) return;
+  /* A wait of this very thread may be drawn meanwhile, if reading memory makes it wait. */
+  __sync_fetch_and_add(&thread->drawn_ns[part], -own->sample.weight_ns);
+  own->sample.kind = kind;
+  ls_count_other(LS_COUNT_TAKEN);
+  ls_count_other(own->reading.labels.head.outcome);
+  if (own->reading.labels.head.flags & LS_TRUNCATED) ls_count_other(LS_COUNT_TRUNCATED);
+  if (!ls_send_sample(own)) ls_count_other(LS_COUNT_DROPPED_SAMPLE);
+}
+
+static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
+                                            struct ls_off_cpu* thread) {
+  struct ls_found_process found = ls_find_process(thread->pid);
+  struct ls_slot slot = {LS_COUNTERS_OTHERS, index};
+  own->sample.time_ns = bpf_ktime_get_ns();
+  own->sample.retry_id = 0;
+  own->sample.thread_ns = ls_current_thread().time_ns;
+  own->sample.pid = thread->pid;
+  own->sample.tid = ls_current_ids().tid;
+  own->sample.system_call = thread->system_call;
+  own->sample.stack = (struct ls_stack_head){};
+  bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
+  ls_clear_labels(&own->reading.labels);
+  own->reading.fault.size = 0;
+  own->ended = found.process == 0;
+  own->is_worker = config.worker_flag && ls_current_thread().flags & config.worker_flag;
+  if (!found.process) {
+    own->reading.labels.head.outcome = LS_UNREADABLE_VANISHED;
+  } else if (own->is_worker) {
+    own->reading.labels.head.flags = LS_NEVER_TOUCHED;
+  } else {
+    ls_copy_process(own, &found);
+    own->reading.x28 = ls_wanted_x28(0, &own->reading.recipes);
+    struct ls_retry_rounds rounds = {ls_known_pointer(own, ls_current_thread().pointer), index};
+    bpf_loop(LS_RETRY_ROUNDS, ls_read_and_touch, &rounds, 0);
+  }
+  ls_take_own_stack(slot, own);
+}
+
+static int ls_sample_wait(struct bpf_map* map, void* key, void* value) {
+  struct ls_off_cpu* thread = value;
+  __u32 index = 0;
+
+  (void)map;
+  (void)key;
+  if (bpf_map_pop_elem(&free_scratches, &index) == 0) {
+    struct ls_scratch* own = ls_scratch_at(index);
+    if (own) {
+      ls_observe_wait(index, own, thread);
+      ls_send_wait(own, thread, LS_PART_WAITING, LS_WAITING);
+      ls_send_wait(own, thread, LS_PART_RUNNABLE, LS_RUNNABLE);
+    }
+    bpf_map_push_elem(&free_scratches, &index, BPF_ANY);
+  } else {
+    ls_count_other(LS_COUNT_WAITS_WITHOUT_SCRATCH);
+  }
+  thread->at_work = 0;
+  return 0;
+}
+
+#endif /* LABELSCOPE_BPF_OFF_CPU_BPF_H */

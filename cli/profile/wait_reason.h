@@ -1,0 +1,19 @@
+// What a thread waits for, as the value of the label `wait`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sampling/sample_kind.h"
+
+namespace labelscope::cli {
+
+// Each sample of a wait has this label, unless its thread has set one with the same key.
+inline constexpr std::string_view kWaitKey = "wait";
+
+// The name of the system call ("futex"); "page fault" or "preempted" if the thread is in none (-1).
+// `kind` must be LS_WAITING or LS_RUNNABLE.
+std::string wait_reason(ls_sample_kind kind, std::int32_t system_call);
+
+}  // namespace labelscope::cli

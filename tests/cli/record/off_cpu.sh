@@ -1,0 +1,44 @@
+# --mode offcpu: how long threads wait, by label, is what their own clocks say; and by the system
+# call that they wait in. Waits that began before the recording, or that do not end in it, count.
+source "${BASH_SOURCE%/*}/../lib.sh"
+need_sampling
+need_command jq
+run record --mode offcpu -F 499 -o off.jsonl -- "$TIMED_WAITS" 3
+if grep -q 'Linux 6.18' "$work/stderr"; then
+  expect_status 1 "a kernel that is too old"
+  expect_said 'waits are sampled by the threads themselves, and the kernel has no .*: --mode wall --backend ptrace'
+  skip_test "the kernel lets no thread sample itself (Linux 6.18)"
+fi
+expect_status "$exit_ok" "a recording of waits"
+expect_ledger off.jsonl
+truth=$(grep '^{"acme"' "$work/stdout")
+"$LABELSCOPE" report off.jsonl --summary tenant,wait --json >report.json 2>"$work/stderr"
+# Waits of a period or more have their own length. Shorter ones are drawn: "initech" has some 1,400
+# samples, so three standard errors are 8 %. The first waits come before the labels can be read.
+jq -se --argjson truth "$truth" '.[0].values
+  | map(select(.value) | {key: .value, value: .time_ns}) | from_entries as $seen
+  | ($truth | to_entries | map({key, ratio: (($seen[.key] // 0) / .value)}))
+  | all(.ratio > 0.9 and .ratio < 1.1)' report.json >/dev/null ||
+  fail "not the threads' own times: $truth $(jq -c '.values | map([.value, .time_ns])' report.json)"
+by_call() { jq -se --arg call "$1" --argjson truth "$truth" "$2" report.json >/dev/null; }
+by_call read '(.[1].values | map(select(.value == $call)) | .[0].time_ns) as $time
+  | ($time / $truth.globex - 1) | fabs < 0.1' || fail "reading the pipe is not the system call read"
+by_call preempted '(.[1].values | map(select(.value == $call)) | .[0].times_ns) as $times
+  | $times.waiting == 0 and $times.runnable > 0.8 * $truth.queue' ||
+  fail "threads that compute on one processor do not wait for each other"
+# The sums are exact: no time of a thread is missing, and none counts twice.
+jq -se --argjson truth "$truth" '(map(select(.type == "ledger"))[0].time.attributed_ns)
+  / ($truth | add | . + 3e9) | . > 0.97 and . < 1.1' off.jsonl >/dev/null ||
+  fail "the sum is not the threads' time: $(grep '"ledger"' off.jsonl)"
+
+# A thread that sleeps all the time has one sample, of the whole recording, and no stack.
+sleep 300 &
+children+=("$!")
+run record --mode offcpu -p "$!" -d 700ms -o sleeper.jsonl --summary wait
+expect_status "$exit_ok" "waits of a sleeping process"
+expect_shown '^clock_nanosleep +100.0%'
+jq -se '(map(select(.type == "header"))[0].duration_ns) as $all
+  | (map(select(.type == "ledger"))[0]) as $ledger
+  | $ledger.taken == 1 and $ledger.outcomes.unlabelled == 1
+    and ($ledger.time.attributed_ns / $all | . > 0.9 and . < 1.1)' sleeper.jsonl >/dev/null ||
+  fail "not one wait of the whole recording: $(grep '"ledger"' sleeper.jsonl)"
