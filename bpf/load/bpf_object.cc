@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <set>
 #include <utility>
 
 #include "bpf/load/loading.h"
+#include "bpf/load/preset_programs.h"
 
 namespace labelscope {
 namespace {
@@ -145,6 +147,7 @@ Status BpfObject::find_parts() {
   ring_fd_ = map_fd(object_, "ring");
   processes_fd_ = map_fd(object_, "processes");
   exec_counts_fd_ = map_fd(object_, "exec_counts");
+  presets_fd_ = map_fd(object_, "presets");
   counters_fd_ = map_fd(object_, "counters");
   endings_fd_ = map_fd(object_, "endings");
   retries_fd_ = map_fd(object_, "retries");
@@ -216,7 +219,23 @@ Result<std::uint32_t> BpfObject::exec_count(Pid pid) const {
   return read_entry<std::uint32_t>(exec_counts_fd_, pid);
 }
 
+// A child that on_fork() adds meanwhile has the recipes of a process that is there.
+Status BpfObject::put_presets(const ls_process& process) {
+  const std::span recipes(process.recipes.recipe, process.recipes.count);
+  Status status = put_preset_programs(presets_fd_, recipes);
+  if (status || status.error().code != ErrorCode::kLimit) return status;
+  std::set<std::uint32_t> used;
+  add_preset_numbers(recipes, used);
+  for (const Pid pid : pids()) {
+    const auto other = this->process(pid);
+    if (other) add_preset_numbers({other->recipes.recipe, other->recipes.count}, used);
+  }
+  keep_preset_programs(presets_fd_, used);
+  return put_preset_programs(presets_fd_, recipes);
+}
+
 Status BpfObject::add_process(Pid pid, const ls_process& process) {
+  if (Status status = put_presets(process); !status) return status;
   std::uint32_t first = 0;
   // The count comes before the process itself: a sampled process always has a count.
   if (bpf_map_update_elem(exec_counts_fd_, &pid, &first, BPF_ANY) == 0 &&
@@ -232,6 +251,7 @@ Status BpfObject::add_process(Pid pid, const ls_process& process) {
 }
 
 Status BpfObject::update_process(Pid pid, const ls_process& process) {
+  if (Status status = put_presets(process); !status) return status;
   if (bpf_map_update_elem(processes_fd_, &pid, &process, BPF_EXIST) == 0) return {};
   if (errno == ENOENT) {
     return Error{ErrorCode::kNotFound, "process " + std::to_string(raw(pid)) + " has ended"};

@@ -41,7 +41,8 @@ class BpfObject {
   bool retries_refused() const { return retries_refused_; }
 
   // These use the map of processes and that of their execs. kNotFound means that there is no such
-  // entry, kLimit that there is no room. A new process starts with 0 execs.
+  // entry, kLimit that there is no room. A new process starts with 0 execs. The programs of presets
+  // that its recipes name are put into their map before.
   Result<ls_process> process(Pid pid) const;
   Result<std::uint32_t> exec_count(Pid pid) const;
   Status add_process(Pid pid, const ls_process& process);
@@ -76,6 +77,7 @@ class BpfObject {
   Status find_parts();
   Status attach();
   Status attach(std::span<const char* const> programs, std::vector<bpf_link*>& links);
+  Status put_presets(const ls_process& process);
   Status fill_free_scratches();
   Status calibrate();
 
@@ -88,6 +90,7 @@ class BpfObject {
   int ring_fd_ = -1;
   int processes_fd_ = -1;
   int exec_counts_fd_ = -1;
+  int presets_fd_ = -1;
   int counters_fd_ = -1;
   int endings_fd_ = -1;
   int retries_fd_ = -1;

@@ -9,6 +9,7 @@
 
 /* There is room for both parts of a stack. */
 #define LS_ROOM_BEHIND_BLOCKS ((LS_MAX_USER_FRAMES + LS_MAX_FRAMES) * 8)
+#define LS_WITH_PRESETS
 #include "labelscope/read_labels.bpf.h"
 
 const volatile struct ls_config config = {};
@@ -39,6 +40,19 @@ struct {
   __type(value, struct ls_process);
   __uint(max_entries, 4096);
 } processes SEC(".maps");
+
+/* Programs of presets, by their numbers in recipes. User space puts a program here before a recipe
+ * names it, and removes those that no recipe names. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, __u32);
+  __type(value, struct ls_preset_program);
+  __uint(max_entries, LS_MOST_PRESETS);
+} presets SEC(".maps");
+
+static __always_inline const struct ls_preset_program* ls_preset_at(__u32 preset) {
+  return bpf_map_lookup_elem(&presets, &preset);
+}
 
 /* How often each process has executed another program since it is sampled. Only on_exec() counts
  * here. The number is not in `processes`, because user space replaces whole entries of that map,

@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 
 #define LS_READ_TASK
+#define LS_WITH_PRESETS
 #include "labelscope/read_labels.bpf.h"
 #include "bpf/wire/snapshot_wire.h"
 #include "bpf/programs/task_ids.bpf.h"
@@ -57,6 +58,18 @@ struct {
   __type(value, struct ls_snapshot_scratch);
   __uint(max_entries, 1);
 } scratch SEC(".maps");
+
+/* Programs of presets, by their numbers in the request's recipes. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, __u32);
+  __type(value, struct ls_preset_program);
+  __uint(max_entries, LS_MAX_PUBLISHERS);
+} presets SEC(".maps");
+
+static __always_inline const struct ls_preset_program* ls_preset_at(__u32 preset) {
+  return bpf_map_lookup_elem(&presets, &preset);
+}
 
 static __always_inline struct ls_snapshot_scratch* ls_scratch(void) {
   __u32 only = 0;

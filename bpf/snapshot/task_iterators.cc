@@ -6,12 +6,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bpf/load/kernel.h"
 #include "bpf/load/loading.h"
+#include "bpf/load/preset_programs.h"
 #include "labelscope/unique_fd.h"
 #include "task_snapshot_bpf.skel.h"
 
@@ -57,6 +59,7 @@ Status TaskIterators::load() {
   if (Status status = set_constants(object_, &config, sizeof(config)); !status) return status;
   if (int error = bpf_object__load(object_); error != 0) return load_error(error, log);
   request_fd_ = map_fd(object_, "request");
+  presets_fd_ = map_fd(object_, "presets");
   return {};
 }
 
@@ -89,6 +92,11 @@ Status TaskIterators::attach() {
 Status TaskIterators::run(Kind kind, const ls_request& request, const Visitor& visit) {
   const std::lock_guard<std::mutex> lock(one_at_a_time_);
   const std::uint32_t only = 0;
+  const std::span recipes(request.recipes.recipe, request.recipes.count);
+  std::set<std::uint32_t> used;
+  add_preset_numbers(recipes, used);
+  keep_preset_programs(presets_fd_, used);
+  if (Status put = put_preset_programs(presets_fd_, recipes); !put) return put;
   ls_request asked = request;
   asked.pid = static_cast<std::uint32_t>(raw(pid_));
   asked.done = 0;

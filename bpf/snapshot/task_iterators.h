@@ -55,6 +55,7 @@ class TaskIterators {
   bpf_object* object_ = nullptr;
   std::array<bpf_link*, 4> links_{};
   int request_fd_ = -1;
+  int presets_fd_ = -1;
   std::mutex one_at_a_time_;  // the BPF programs have one request and one buffer
   std::optional<ls_running_program> program_;
 };

@@ -63,7 +63,7 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   row.value = value_of(sample.kind);
   row.flags = static_cast<std::uint16_t>(sample.flags | labels.flags);
   row.outcome = static_cast<std::uint8_t>(sample.outcome);
-  if (sample.outcome == LS_LABELLED && is_unreadable(labels.outcome)) {
+  if (sample.outcome == LS_LABELLED && labels.outcome != LS_LABELLED) {
     row.outcome = static_cast<std::uint8_t>(labels.outcome);
     ++undecoded_[row.outcome];
   }

@@ -31,6 +31,7 @@ target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
   include/labelscope/plan_trace.h
   include/labelscope/preset_plan.h
   include/labelscope/preset_program.h
+  include/labelscope/preset_walk.h
   include/labelscope/process_facts.h
   include/labelscope/registers.h
   include/labelscope/result.h

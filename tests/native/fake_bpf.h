@@ -27,6 +27,11 @@ static inline _Bool ls_is_first_thread(const struct ls_memory* memory) {
   return fake_first_thread;
 }
 
+static inline long bpf_probe_read_kernel(void* out, __u32 size, const void* from) {
+  memcpy(out, from, size);
+  return 0;
+}
+
 static inline long bpf_probe_read_user(void* out, __u32 size, const void* address) {
   long result = fake_probe_read_user(out, size, (__u64)(unsigned long)address);
   if (result != 0) memset(out, 0, size);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bpf/wire/records.h"
+#include "labelscope/preset_plan.h"
 #include "native/native_walk.h"
 #include "support/catch.h"
 #include "support/fake_memory.h"
@@ -25,6 +26,10 @@ class NativeReader {
     fake_probe_read_user = [](void* out, __u32 size, __u64 address) -> long {
       Status status = current->read(address, {static_cast<std::byte*>(out), size});
       return status ? 0 : -14;
+    };
+    fake_preset = [](std::uint32_t number) -> const ls_preset_program* {
+      const auto plan = find_preset(number);
+      return plan ? &plan->program : nullptr;
     };
   }
 

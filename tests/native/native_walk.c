@@ -5,11 +5,13 @@
 
 // The helpers must be declared before the code that uses them.
 #include "bpf/wire/wire.h"
+#define LS_WITH_PRESETS
 #include "labelscope/read_labels.bpf.h"
 
 long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
 __u32 fake_thread_number;
 _Bool fake_first_thread;
+const struct ls_preset_program* (*fake_preset)(__u32 number);
 
 static struct {
   struct ls_labels_head answer;
@@ -18,6 +20,10 @@ static struct {
 
 static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
   return index == 0 ? &scratch.reading : 0;
+}
+
+static __always_inline const struct ls_preset_program* ls_preset_at(__u32 preset) {
+  return fake_preset(preset);
 }
 
 struct native_located native_locate(const struct ls_tls_recipe* recipe, __u64 thread_pointer) {

@@ -78,13 +78,15 @@
  * call it: about 50,000 instructions together, of the million that it allows. They use 300 bytes of
  * stack.
  *
- * Two macros, to be defined before this header is included:
+ * Three macros, to be defined before this header is included:
  *   LS_READ_TASK   Reads the memory of a given task, not of the current one:
  *                  ls_read_labels(task, index, thread_pointer). For sleepable programs (task
  *                  iterators) from Linux 5.18 on, because it calls bpf_copy_from_user_task(). The
  *                  kernel brings in the pages that are not in memory.
  *   LS_BPF_LOOP    Walks with bpf_loop(), from Linux 5.17 on. The verifier then checks far fewer
- *                  instructions, and the program loads sooner. LS_READ_TASK implies it. */
+ *                  instructions, and the program loads sooner. LS_READ_TASK implies it.
+ *   LS_WITH_PRESETS  Reads the labels of presets, too (labelscope/preset_program.h). The program
+ *                  then also defines ls_preset_at(), and a reading takes 4 KiB more. */
 #ifndef LABELSCOPE_READ_LABELS_BPF_H
 #define LABELSCOPE_READ_LABELS_BPF_H
 
@@ -97,6 +99,9 @@
 #include "labelscope/bpf/thread_pointer.bpf.h"
 #endif
 #include "labelscope/bpf/locate.bpf.h"
+#ifdef LS_WITH_PRESETS
+#include "labelscope/bpf/preset.bpf.h"
+#endif
 #include "labelscope/bpf/sources.bpf.h"
 
 /* One observation of one thread: its result, and what ls_read_labels() needs for it. */
@@ -107,6 +112,9 @@ struct ls_reading {
   struct ls_recipes recipes;
   struct ls_tls_recipe recipe; /* the recipe of the publisher that is read now */
   struct ls_go go;
+#ifdef LS_WITH_PRESETS
+  struct ls_preset_run preset;
+#endif
   /* the register in user mode, for recipes of kind LS_IN_REGISTER (aarch64); 0 if it is not
    * known */
   __u64 x28;
@@ -114,6 +122,10 @@ struct ls_reading {
 
 /* Your program defines this. It returns null only if its map has no such entry. */
 static __always_inline struct ls_reading* ls_reading_at(__u32 index);
+#ifdef LS_WITH_PRESETS
+/* And this: the program of the preset with this number, or null. */
+static __always_inline const struct ls_preset_program* ls_preset_at(__u32 preset);
+#endif
 
 /* The verifier checks a global function once, but a static function again for each state of each
  * caller. Global functions exist since Linux 5.6, but in 5.10 their arguments must be numbers, and
@@ -140,9 +152,58 @@ static __always_inline void ls_clear_labels(struct ls_labels* out) {
   out->head.reserved = 0;
 }
 
+#ifdef LS_WITH_PRESETS
+/* The verifier checks one step, and not as many as there are. */
+LS_FUNCTION __u32 ls_do_preset_step(LS_OF_TASK __u32 index, __u32 at) {
+  struct ls_reading* reading = ls_reading_at(index);
+  if (!reading) return LS_PRESET_END;
+  struct ls_memory memory = LS_MEMORY(reading);
+  struct ls_preset_host host = {&memory, &reading->labels};
+  return ls_preset_run_step(&host, &reading->preset, at);
+}
+
+struct ls_preset_rounds {
+#ifdef LS_READ_TASK
+  struct task_struct* task;
+#endif
+  __u32 index;
+  __u32 next; /* number of the next step */
+};
+
+LS_ROUND ls_preset_round(__u32 i, void* argument) {
+  struct ls_preset_rounds* rounds = (struct ls_preset_rounds*)argument;
+#ifdef LS_READ_TASK
+  struct task_struct* task = rounds->task;
+#endif
+  (void)i;
+  rounds->next = ls_do_preset_step(LS_TASK rounds->index, rounds->next);
+  return rounds->next >= LS_PRESET_END;
+}
+
+static __always_inline __u32 ls_walk_preset(LS_OF_TASK __u32 index, struct ls_reading* reading,
+                                            __u64 located, __u32 publisher) {
+  const struct ls_tls_recipe* recipe = &reading->recipe;
+  const struct ls_preset_program* program =
+      ls_preset_at(((const struct ls_preset_recipe*)recipe->parameters)->preset);
+  if (!program) return LS_UNREADABLE_NO_RECIPE;
+  ls_begin_preset(&reading->preset, program, located, reading->preset.thread_pointer);
+  struct ls_preset_rounds rounds = {
+#ifdef LS_READ_TASK
+      .task = task,
+#endif
+      .index = index};
+  ls_each(LS_PRESET_STEPS, ls_preset_round, &rounds);
+  return ls_end_preset(&reading->labels, &reading->preset, recipe, publisher);
+}
+#endif
+
 LS_FUNCTION __u32 ls_walk_publisher(LS_OF_TASK __u32 index, __u64 variable, __u32 publisher) {
   struct ls_reading* reading = ls_reading_at(index);
   if (!reading) return LS_UNREADABLE_NOT_RESIDENT;
+#ifdef LS_WITH_PRESETS
+  if (reading->recipe.source == LS_SOURCE_PRESET)
+    return ls_walk_preset(LS_TASK index, reading, variable, publisher);
+#endif
   struct ls_memory memory = LS_MEMORY(reading);
   return ls_walk_source(&memory, &reading->walk, &reading->go, &reading->labels, &reading->recipe,
                         variable, publisher);
@@ -196,6 +257,9 @@ LS_FUNCTION __u32 ls_read_labels(LS_OF_TASK __u32 index, __u64 thread_pointer) {
 
   ls_clear_labels(&reading->labels);
   reading->fault.size = 0;
+#ifdef LS_WITH_PRESETS
+  reading->preset.thread_pointer = thread_pointer;
+#endif
 #ifdef LS_READ_TASK
   struct ls_rounds rounds = {task, thread_pointer, index};
   bpf_loop(LS_MAX_PUBLISHERS, ls_round, &rounds, 0);

@@ -62,6 +62,8 @@ enum class FindingCode {
   kNoVariable,           // the user has named a variable that no file has
   kSeveralVariables,     // the user has named several variables, which cannot be distinguished
   kOutsideBlock,         // the user has named a place outside of the module's TLS block
+  kNoPreset,             // the user's preset fits no file, or no version that it knows
+  kStaleValues,          // a check of a preset does not hold: values of an earlier owner
 };
 
 // Which readers get the labels in spite of a finding.

@@ -27,7 +27,9 @@ enum ls_outcome {
   LS_UNREADABLE_NO_KEYS = 10,
   /* They were read, and lost with a part of the recording. No reader of memory gives this. */
   LS_UNREADABLE_LOST = 11,
-  LS_OUTCOME_COUNT = 12
+  /* What is there is not of what runs now: a check of a preset does not hold (preset_program.h). */
+  LS_UNREADABLE_STALE = 12,
+  LS_OUTCOME_COUNT = 13
 };
 
 /* Properties of a sample that do not change its outcome. */

@@ -35,6 +35,7 @@ struct PresetLabel {
   // Makes of the value what is shown ("/cart?id=7" -> "/cart"); nothing if that is no label. It is
   // applied when values are decoded, before they are kept. May be empty: the value as it is.
   std::function<std::optional<std::string>(std::string)> transform{};
+  std::string transform_text{};  // the same as the preset's file has it: "path"
 };
 
 struct PresetPlan {
@@ -58,8 +59,19 @@ struct PresetPlan {
   }
 };
 
-// Returns the key by which recipes name a program. Programs of equal content have one key.
-std::uint64_t preset_key(const ls_preset_program& program);
+// Recipes, programs in the kernel and the values that come from there name a plan by a number.
+// Plans with the same program, keys and names have one number, so that the children of a server
+// share that of their parent. A plan is kept for as long as this program runs: recipes in maps of
+// the kernel may be used by processes that are not known yet. Only kMostPresets are kept, the
+// latest ones. All of this is thread-safe.
+inline constexpr std::size_t kMostPresets = 4096;
+std::uint32_t keep_preset(PresetPlan plan);
+// Returns null if there is none of this number, or it was kept too long ago.
+std::shared_ptr<const PresetPlan> find_preset(std::uint32_t number);
+// Makes the recipe of a plan, which is kept.
+ls_tls_recipe preset_recipe(PresetPlan plan);
+// Returns the number of a recipe's plan.
+std::uint32_t preset_number(const ls_tls_recipe& recipe);
 // Returns what is wrong with a program ("step 3 reads 5 bytes"); nothing if it may run. The walk
 // bounds everything once more, but it does not say what was wrong.
 std::optional<std::string> refuse_program(const ls_preset_program& program);

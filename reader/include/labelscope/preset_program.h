@@ -11,8 +11,8 @@
  * A preset (data, written by people) is compiled for one process: addresses of variables are
  * absolute, and what depends on a version of the server is decided. What remains is a row of steps,
  * which only reads, compares, and gives labels. It never goes back, so it ends. The process's
- * recipe (tls_recipe.h, LS_SOURCE_PRESET) has the key of the program; the walk of the source runs
- * it, in BPF as well as in the reader. All labels of a preset come from one run:
+ * recipe (tls_recipe.h, LS_SOURCE_PRESET) names the program; preset_walk.h runs it, in BPF as well
+ * as in the reader. All labels of a preset come from one run:
  *
  *   struct ls_preset_step steps[] = {
  *       {LS_PRESET_SET, 0, 0, 0, 0, 0x55d0c0de1000},               slot 0 = &MyBEEntry
@@ -30,10 +30,10 @@
  *   };
  *
  * How a run ends:
- *   - a NEED does not hold: LS_STALE. There are values, but they are not of what runs now.
- *   - a read fails: LS_UNREADABLE_NOT_RESIDENT; an address that no process has (so not null, which
- *     is merely not there): LS_UNREADABLE_MALFORMED. So a pointer that may be null or of an earlier
- *     owner is tested before it is followed.
+ *   - a NEED does not hold: LS_UNREADABLE_STALE. There are values, but not those of what runs now.
+ *   - a read fails: LS_UNREADABLE_NOT_RESIDENT, also at address 0; an address that no process can
+ *     have: LS_UNREADABLE_MALFORMED. So a pointer that may be null is tested before it is followed.
+ *   - a label does not fit into LS_MAX_LABEL_BYTES: it is left out (LS_TRUNCATED_LABELS).
  *   - after the last step: labelled if there is a label, else unlabelled.
  * No label is kept unless the run comes to its last step. */
 #ifndef LABELSCOPE_PRESET_PROGRAM_H
@@ -66,10 +66,9 @@ enum ls_preset_op {
   LS_PRESET_SUM = 6,
   /* slot[to] = the number of `size` bytes at address slot[from] + offset */
   LS_PRESET_READ = 7,
-  /* block[to] = `value` bytes at address slot[from] + offset. One step may fill each block. */
+  /* block[to] = `value` bytes at address slot[from] + offset */
   LS_PRESET_BLOCK = 8,
-  /* slot[to] = the number of `size` bytes in block[from] at offset. A block that was skipped has
-   * zeros. */
+  /* slot[to] = the number of `size` bytes in block[from] at offset; 0 if they were not read */
   LS_PRESET_FIELD = 9,
   /* slot[to] = the first node of a list with a number of 4 bytes at `offset` that is the lower half
    * of value; 0 if none of the first `size` nodes (1 to LS_PRESET_NODES) has it. The first node is
@@ -77,7 +76,7 @@ enum ls_preset_op {
   LS_PRESET_FIND = 10,
   /* Unless the comparison holds, the next `offset` steps are skipped. */
   LS_PRESET_UNLESS = 11,
-  /* Unless the comparison holds, the run ends: LS_STALE. */
+  /* Unless the comparison holds, the run ends: LS_UNREADABLE_STALE. */
   LS_PRESET_NEED = 12,
   /* Label number `to` is the number slot[from]. `size` is its kind: LS_VARIABLE_UNSIGNED, _SIGNED,
    * _FLOAT, _BOOL or _HEX; `offset` how many of its lower bytes count: 1, 2, 4 or 8 (_FLOAT: 4 or
@@ -87,8 +86,8 @@ enum ls_preset_op {
    * to a NUL), LS_VARIABLE_ARRAY or _HEX (`value` bytes), LS_VARIABLE_SLICE (slot[value] bytes).
    * What is longer than LS_VARIABLE_MAX_BYTES is cut. */
   LS_PRESET_EMIT_TEXT = 14,
-  /* Label number `to` are `value` bytes in block[from] at offset. `size` is its kind:
-   * LS_VARIABLE_ARRAY or _HEX. */
+  /* Label number `to` are `value` bytes in block[from] at offset; no label if they were not read.
+   * `size` is its kind: LS_VARIABLE_ARRAY or _HEX. */
   LS_PRESET_EMIT_FIELD = 15,
   LS_PRESET_OPS_END = 16
 };
@@ -120,8 +119,6 @@ struct ls_preset_step {
   __u64 value;
 };
 
-/* One program. Programs of equal content have one key, so that the children of a server share that
- * of their parent. */
 struct ls_preset_program {
   __u32 count; /* how many of `step` there are; the others are 0 */
   __u32 reserved;
@@ -130,18 +127,18 @@ struct ls_preset_program {
 
 /* The parameters of its recipe. */
 struct ls_preset_recipe {
-  __u64 key;   /* of its program: preset_key() (preset_plan.h) */
-  __u32 index; /* of the preset among those of the process, by which names of labels are found */
+  /* number of the preset in this run of labelscope (preset_plan.h); the key of its program in BPF
+   * maps */
+  __u32 preset;
   __u32 reserved;
-  __u64 unused[2];
+  __u64 unused[3];
 };
 
 /* A raw block (label_blocks.h) of a preset is this head, and then the labels one behind the other,
  * without a gap: their head, and `size` bytes. Kinds and bytes are those of variable_type.h. */
 struct ls_preset_labels {
-  __u8 index; /* of the preset, as in its recipe */
-  __u8 count; /* of labels */
-  __u8 reserved[2];
+  __u32 preset; /* as in its recipe */
+  __u32 count;  /* of labels */
 };
 struct ls_preset_label {
   __u8 number;  /* member `to` of the step that has emitted it */
@@ -157,7 +154,7 @@ struct ls_preset_label {
 LS_PRESET_ASSERT(sizeof(struct ls_preset_step) == 16);
 LS_PRESET_ASSERT(sizeof(struct ls_preset_program) == 1032);
 LS_PRESET_ASSERT(sizeof(struct ls_preset_recipe) == 32);
-LS_PRESET_ASSERT(sizeof(struct ls_preset_labels) == 4);
+LS_PRESET_ASSERT(sizeof(struct ls_preset_labels) == 8);
 LS_PRESET_ASSERT(sizeof(struct ls_preset_label) == 4);
 
 #endif /* LABELSCOPE_PRESET_PROGRAM_H */

@@ -52,7 +52,8 @@ enum ls_source {
   LS_SOURCE_NODE = 4,           /* 32 bytes: OpenTelemetry's otel_thread_ctx_nodejs_v1 */
   LS_SOURCE_ELASTIC = 5,        /* pointer to 37 bytes: Elastic APM's correlation */
   LS_SOURCE_VARIABLE = 6,       /* as the user has named it: parameters are a struct ls_variable */
-  LS_SOURCE_COUNT = 7
+  LS_SOURCE_PRESET = 7,         /* what a preset finds: parameters are a struct ls_preset_recipe */
+  LS_SOURCE_COUNT = 8
 };
 /* A bit for each source whose walk sends keys and values; the others send raw blocks. */
 #define LS_WORD_SOURCES (1U << LS_SOURCE_CUSTOM_LABELS | 1U << LS_SOURCE_GO)

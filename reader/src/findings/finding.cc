@@ -51,6 +51,8 @@ constexpr std::pair<FindingCode, std::string_view> kNames[] = {
     {kNoVariable, "no-variable"},
     {kSeveralVariables, "several-variables"},
     {kOutsideBlock, "outside-block"},
+    {kNoPreset, "no-preset"},
+    {kStaleValues, "stale-values"},
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ constexpr OutcomeWords kOutcomes[] = {
     {"torn", "the thread was just writing its record"},
     {"no-keys", "the process does not publish the names of the keys"},
     {"lost", "they were on a line of the recording that was lost"},
+    {"stale", "the values there are not those of what runs now"},
     {"unknown", "unknown outcome"},
 };
 static_assert(std::size(kOutcomes) == LS_OUTCOME_COUNT + 1);

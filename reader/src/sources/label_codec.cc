@@ -171,8 +171,8 @@ Observation observation_of(const WireLabels& labels, const ProcessFacts* facts) 
   Observation seen = decode_label_bytes(bytes, facts);
   if (labels.outcome != LS_LABELLED) seen.outcome = labels.outcome;
   seen.flags |= labels.flags;
-  // There are blocks with nothing in them.
-  if (seen.outcome == LS_UNLABELLED && labels.outcome == LS_LABELLED) {
+  // There are blocks with nothing in them. (A preset may leave out every value that it was sent.)
+  if (bytes.empty() && labels.outcome == LS_LABELLED) {
     seen.outcome = LS_UNREADABLE_MALFORMED;
   }
   if (seen.outcome != LS_LABELLED) seen.flags &= ~static_cast<std::uint32_t>(LS_PARTLY_UNREADABLE);

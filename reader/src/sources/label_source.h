@@ -20,9 +20,11 @@
 //   torn states    |  none             detected         none           none             unseen
 //   rules          |  LS001 to LS051   LS101 to LS150   LS201 to 250   none             none
 //
-// elastic_context is as otel_context, without attributes. node_context is as otel_context, but 32
-// bytes from which a walk through objects of JavaScript leads to the record; how, the process facts
-// may say.
+// preset is the source of servers that publish nothing: a program of steps (preset_program.h), made
+// for one process, is its walk, in BPF and in the reader alike. BPF sends its values with their
+// types. elastic_context is as otel_context, without attributes. node_context is as otel_context,
+// but 32 bytes from which a walk through objects of JavaScript leads to the record; how, the
+// process facts may say.
 //
 // docs/architecture.md ("A label source") lists what changes for a new one. What the rest of the
 // reader needs to know of a source is in its About. Sources that need more of a thread than the

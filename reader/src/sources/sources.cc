@@ -14,6 +14,7 @@
 #include "sources/label_source.h"
 #include "sources/node_context/node_context.h"
 #include "sources/otel_context/otel_context.h"
+#include "sources/preset/preset.h"
 #include "sources/thread_context/thread_context.h"
 #include "sources/variable/variable.h"
 
@@ -29,9 +30,10 @@ std::span<const LabelSource* const> all_sources() {
   static const NodeContext node_context;
   static const ElasticContext elastic_context;
   static const Variable variable;
+  static const Preset preset;
   static const std::array<const LabelSource*, LS_SOURCE_COUNT> all{
       &custom_labels, &thread_context,  &otel_context, &go_labels,
-      &node_context,  &elastic_context, &variable};
+      &node_context,  &elastic_context, &variable,     &preset};
   return all;
 }
 
@@ -63,7 +65,7 @@ unsigned precedence(unsigned source) {
   static constexpr std::array kFirstToLast{
       LS_SOURCE_CUSTOM_LABELS, LS_SOURCE_OTEL_CONTEXT, LS_SOURCE_NODE,
       LS_SOURCE_ELASTIC,       LS_SOURCE_GO,           LS_SOURCE_THREAD_CONTEXT,
-      LS_SOURCE_VARIABLE};
+      LS_SOURCE_VARIABLE,      LS_SOURCE_PRESET};
   static_assert(kFirstToLast.size() == LS_SOURCE_COUNT);
   return static_cast<unsigned>(std::ranges::find(kFirstToLast, source) - kFirstToLast.begin());
 }

@@ -17,9 +17,14 @@ namespace {
 int decodings = 0;
 
 // In the encoding of these tests each byte is a value of the label "k"; 0xff sets a flag.
+// A value of which its source makes no label.
+constexpr std::byte kNothing{0xfe};
+
 Observation decode_bytes(std::span<const std::byte> bytes) {
   ++decodings;
   Observation observation;
+  observation.outcome = LS_LABELLED;
+  if (bytes.size() == 1 && bytes[0] == kNothing) return {};
   for (std::byte byte : bytes) {
     if (byte == std::byte{0xff}) {
       observation.flags |= LS_DUPLICATE_KEY;
@@ -372,6 +377,19 @@ TEST_CASE("profile_builder: equal label bytes are decoded once, flags of decodin
   Profile profile = builder.take(0, 0);
   REQUIRE(profile.rows.size() == 1);
   CHECK(profile.rows[0].flags == LS_DUPLICATE_KEY);
+}
+
+TEST_CASE("profile_builder: a sample of whose values nothing is a label is unlabelled") {
+  ProfileBuilder builder(0, 1000);
+  FakeProcess process;
+  Input input;
+  input.labels = {kNothing};
+  add(builder, process, input);
+  CHECK(builder.labelled() == 0);
+  CHECK(builder.undecoded()[LS_UNLABELLED] == 1);
+  Profile profile = builder.take(0, 0);
+  REQUIRE(profile.rows.size() == 1);
+  CHECK(profile.rows[0].outcome == LS_UNLABELLED);
 }
 
 TEST_CASE("profile_builder: label sets are sets: their order in memory makes no difference") {

@@ -14,20 +14,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <vector>
 
 #include "base/text.h"
 #include "labelscope/process_facts.h"
+#include "sources/variable/value.h"
 
 namespace labelscope {
 namespace {
-
-// This is the same as in label_room.bpf.h.
-constexpr Address kAddressEnd = Address{1} << 57;
-// This is the smallest page size of both processors. The next page may not be mapped.
-constexpr std::size_t kPage = 4096;
 
 struct Walk {
   ls_outcome outcome = LS_LABELLED;
@@ -73,7 +68,7 @@ class Walker {
   std::optional<Address> followed(Address pointer) {
     if (pointer == 0) return end(LS_UNLABELLED), std::nullopt;
     pointer = memory_.untagged(pointer);
-    if (pointer >= kAddressEnd) return end(LS_UNREADABLE_MALFORMED), std::nullopt;
+    if (pointer >= kUserAddressEnd) return end(LS_UNREADABLE_MALFORMED), std::nullopt;
     return pointer;
   }
   std::optional<Address> read_pointer(Address address) {
@@ -89,7 +84,6 @@ class Walker {
     end(LS_UNREADABLE_NOT_RESIDENT);
     return false;
   }
-  // This reads page by page, because the text may end right before memory that is not there.
   void read_cstring(Address address) {
     const auto pointer = read_value<Address>(memory_, address);
     if (!pointer) return end(LS_UNREADABLE_NOT_RESIDENT);
@@ -98,19 +92,12 @@ class Walker {
     seen_.places.push_back(*text);
     read_text(*text);
   }
-  // It goes page by page, because the text may end right before memory that is not there.
   void read_text(Address text) {
-    constexpr std::size_t kMost = LS_VARIABLE_MAX_BYTES + 1;
-    const std::size_t first = std::min<std::size_t>(kMost, kPage - text % kPage);
-    for (const std::size_t size : {first, kMost - first}) {
-      if (!read_bytes(text + seen_.bytes.size(), size)) return;
-      const auto nul = std::ranges::find(seen_.bytes, std::byte{0});
-      if (nul == seen_.bytes.end()) continue;
-      seen_.bytes.erase(nul + 1, seen_.bytes.end());
-      return;
-    }
-    seen_.bytes.back() = std::byte{0};
-    seen_.flags |= LS_TRUNCATED_BYTES;
+    std::array<std::byte, kMostText> bytes{};
+    const std::size_t length = read_c_string(memory_, text, bytes);
+    if (length == 0) return end(LS_UNREADABLE_NOT_RESIDENT);
+    if (length > kMostText) seen_.flags |= LS_TRUNCATED_BYTES;
+    seen_.bytes.assign(bytes.begin(), bytes.begin() + std::min(length, kMostText));
   }
   void read_slice(Address address) {
     const auto words = read_value<std::array<std::uint64_t, 2>>(memory_, address);
@@ -119,7 +106,7 @@ class Walker {
     const auto text = followed((*words)[view ? 1 : 0]);
     if (!text) return;
     std::uint64_t size = (*words)[view ? 0 : 1];
-    if (size >= kAddressEnd) return end(LS_UNREADABLE_MALFORMED);
+    if (size >= kUserAddressEnd) return end(LS_UNREADABLE_MALFORMED);
     if (size > LS_VARIABLE_MAX_BYTES) {
       size = LS_VARIABLE_MAX_BYTES;
       seen_.flags |= LS_TRUNCATED_BYTES;
@@ -143,66 +130,6 @@ ls_variable variable_of(const ls_tls_recipe& recipe) {
 Walk walk(const ThreadView& thread) {
   const ls_variable variable = variable_of(*thread.recipe);
   return Walker(thread.memory, variable).walk(thread.variable);
-}
-
-template <class T>
-std::string number_text(std::span<const std::byte> bytes) {
-  T value{};
-  std::memcpy(&value, bytes.data(), sizeof value);
-  std::array<char, 64> text{};
-  if constexpr (sizeof(T) == 1) {
-    return std::to_string(int{value});
-  } else {
-    return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
-  }
-}
-
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::string up_to_nul(std::span<const std::byte> bytes) {
-  const auto nul = std::ranges::find(bytes, std::byte{0});
-  return text_of(bytes.first(static_cast<std::size_t>(nul - bytes.begin())));
-}
-
-// Returns nothing if no value of this kind has so many bytes.
-std::optional<std::string> value_text(unsigned kind, std::span<const std::byte> bytes) {
-  const std::size_t size = bytes.size();
-  switch (kind) {
-    case LS_VARIABLE_UNSIGNED:
-      if (size == 1) return number_text<std::uint8_t>(bytes);
-      if (size == 2) return number_text<std::uint16_t>(bytes);
-      if (size == 4) return number_text<std::uint32_t>(bytes);
-      if (size == 8) return number_text<std::uint64_t>(bytes);
-      return std::nullopt;
-    case LS_VARIABLE_SIGNED:
-      if (size == 1) return number_text<std::int8_t>(bytes);
-      if (size == 2) return number_text<std::int16_t>(bytes);
-      if (size == 4) return number_text<std::int32_t>(bytes);
-      if (size == 8) return number_text<std::int64_t>(bytes);
-      return std::nullopt;
-    case LS_VARIABLE_FLOAT:
-      if (size == 4) return number_text<float>(bytes);
-      if (size == 8) return number_text<double>(bytes);
-      return std::nullopt;
-    case LS_VARIABLE_BOOL:
-      if (size != 1) return std::nullopt;
-      return bytes[0] == std::byte{0} ? "false" : "true";
-    case LS_VARIABLE_HEX:
-      return hex_bytes(bytes);
-    case LS_VARIABLE_ARRAY:
-      return up_to_nul(bytes);
-    case LS_VARIABLE_CSTRING:
-    case LS_VARIABLE_TEXT:
-      if (size == 0 || bytes.back() != std::byte{0}) return std::nullopt;
-      return up_to_nul(bytes);
-    case LS_VARIABLE_SLICE:
-    case LS_VARIABLE_VIEW:
-      return text_of(bytes);
-    default:
-      return std::nullopt;
-  }
 }
 
 // A caller without keys (the C interface) distinguishes variables by their numbers.

@@ -1,0 +1,23 @@
+// The programs of presets that recipes name are put into a BPF map, by their numbers.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+
+#include "labelscope/result.h"
+#include "labelscope/tls_recipe.h"
+
+namespace labelscope {
+
+// Adds the programs that these recipes name, if they are not there yet. Fails with kLimit if the
+// map is full, and with kNotFound if a program is no longer kept (labelscope/preset_plan.h).
+Status put_preset_programs(int map, std::span<const ls_tls_recipe> recipes);
+
+// Removes all programs but these.
+void keep_preset_programs(int map, const std::set<std::uint32_t>& used);
+
+// Adds the numbers of the presets among these recipes.
+void add_preset_numbers(std::span<const ls_tls_recipe> recipes, std::set<std::uint32_t>& numbers);
+
+}  // namespace labelscope

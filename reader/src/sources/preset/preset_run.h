@@ -1,0 +1,30 @@
+// This runs the program of a preset for one thread: the reader's side of labelscope/preset_walk.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "labelscope/preset_plan.h"
+#include "sources/label_source.h"
+
+namespace labelscope {
+
+// What one step of a run did.
+struct PresetTraceStep {
+  unsigned at = 0;               // its index
+  unsigned next = 0;             // that of the step after it; LS_PRESET_STEPS if the run has ended
+  std::uint64_t from = 0;        // slot[from], before
+  std::uint64_t other = 0;       // what it is compared with
+  bool held = false;             // the comparison did
+  std::uint64_t to = 0;          // slot[to], afterwards
+  ls_outcome outcome{};          // LS_LABELLED unless it has ended the run
+  std::vector<std::byte> label;  // the bytes of its label, if it has emitted one
+};
+
+// Runs the program that `number` names (keep_preset()) once. If there is a trace, it gets each step
+// that was done.
+RawReading run_preset(const ls_preset_program& program, std::uint32_t number,
+                      const ThreadView& thread, std::vector<PresetTraceStep>* trace = nullptr);
+
+}  // namespace labelscope

@@ -1,0 +1,231 @@
+// Programs of presets that are refused, blocks that contradict themselves, and memory that changes
+// while it is read.
+#include "sources/preset/preset.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "labelscope/observe.h"
+#include "support/catch.h"
+#include "support/fake_memory.h"
+
+namespace labelscope::test {
+namespace {
+
+constexpr Address kOwner = 0x1000;
+constexpr Address kValue = 0x1008;
+
+ls_preset_program program_of(std::initializer_list<ls_preset_step> steps) {
+  ls_preset_program program{};
+  program.count = static_cast<std::uint32_t>(steps.size());
+  std::ranges::copy(steps, program.step);
+  return program;
+}
+
+constexpr ls_preset_step kEmit{LS_PRESET_EMIT, 0, 1, LS_VARIABLE_UNSIGNED, 8, 0};
+
+// The value counts if the owner is 1.
+PresetPlan owned_value() {
+  PresetPlan plan;
+  plan.name = "owned";
+  plan.program = program_of({{LS_PRESET_SET, 0, 0, 0, 0, kOwner},
+                             {LS_PRESET_READ, 2, 0, 8, 0, 0},
+                             {LS_PRESET_NEED, 0, 2, LS_PRESET_EQUAL, 0, 1},
+                             {LS_PRESET_READ, 1, 0, 8, kValue - kOwner, 0},
+                             kEmit});
+  plan.labels = {{"value", {}, {}}};
+  return plan;
+}
+
+// Memory that a writer changes at a certain read.
+class ChangingMemory final : public MemorySource {
+ public:
+  explicit ChangingMemory(std::function<void(FakeMemory&, std::size_t read)> change)
+      : change_(std::move(change)) {
+    memory_.put(kOwner, std::uint64_t{1});
+    memory_.put(kValue, std::uint64_t{10});
+  }
+  Status read(Address address, std::span<std::byte> out) const override {
+    change_(memory_, reads_++);
+    return memory_.read(address, out);
+  }
+
+ private:
+  std::function<void(FakeMemory&, std::size_t)> change_;
+  mutable FakeMemory memory_;
+  mutable std::size_t reads_ = 0;
+};
+
+Observation read_owned(const MemorySource& memory) {
+  const ls_tls_recipe recipe = preset_recipe(owned_value());
+  return observe({&recipe, 1}, {}, memory);
+}
+
+std::vector<std::byte> block_of(const std::vector<std::uint8_t>& bytes) {
+  std::vector<std::byte> block(bytes.size());
+  std::ranges::transform(bytes, block.begin(), [](std::uint8_t each) { return std::byte{each}; });
+  return block;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "preset: a value is read again with its check, because the owner may change between them") {
+  // The first read is that of the owner, the second that of the value.
+  const auto at = GENERATE(range(std::size_t{0}, std::size_t{6}));
+  const ChangingMemory memory([at](FakeMemory& bytes, std::size_t read) {
+    if (read != at) return;
+    bytes.put(kOwner, std::uint64_t{2});
+    bytes.put(kValue, std::uint64_t{20});
+  });
+  const Observation seen = read_owned(memory);
+  INFO("changed before read " << at);
+  // A label is the owner's own. Two whole readings had ended before the fifth read.
+  if (at < 4) {
+    CHECK(seen.outcome == LS_UNREADABLE_STALE);
+  } else {
+    REQUIRE(seen.outcome == LS_LABELLED);
+    CHECK(seen.labels == LabelSet{{"value", "10", 0}});
+  }
+}
+
+TEST_CASE("preset: a value that is another one at every reading is torn") {
+  const ChangingMemory memory(
+      [](FakeMemory& bytes, std::size_t read) { bytes.put(kValue, std::uint64_t{read}); });
+  CHECK(read_owned(memory).outcome == LS_UNREADABLE_TORN);
+}
+
+TEST_CASE("preset: what is made of a value may be another one, or no label") {
+  PresetPlan plan = owned_value();
+  plan.labels[0].transform_text = "long";
+  plan.labels[0].transform = [](std::string value) -> std::optional<std::string> {
+    if (value == "10") return std::nullopt;
+    return value + "!";
+  };
+  const ls_tls_recipe recipe = preset_recipe(plan);
+  FakeMemory memory;
+  memory.put(kOwner, std::uint64_t{1});
+  memory.put(kValue, std::uint64_t{11});
+  CHECK(observe({&recipe, 1}, {}, memory).labels == LabelSet{{"value", "11!", 0}});
+  memory.put(kValue, std::uint64_t{10});
+  const Observation none = observe({&recipe, 1}, {}, memory);
+  CHECK(none.outcome == LS_UNLABELLED);
+  CHECK(none.labels.empty());
+}
+
+TEST_CASE("preset: plans with the same content have one number") {
+  const std::uint32_t number = keep_preset(owned_value());
+  CHECK(keep_preset(owned_value()) == number);
+  PresetPlan other = owned_value();
+  other.labels[0].key = "other";
+  CHECK(keep_preset(other) != number);
+  other = owned_value();
+  other.program.step[0].value = kOwner + 64;
+  CHECK(keep_preset(other) != number);
+  REQUIRE(find_preset(number));
+  CHECK(find_preset(number)->name == "owned");
+  CHECK_FALSE(find_preset(0));
+  CHECK_FALSE(find_preset(~0U));
+}
+
+TEST_CASE("preset: only the latest plans are kept") {
+  const std::uint32_t first = keep_preset(owned_value());
+  PresetPlan other = owned_value();
+  for (std::size_t i = 0; i < kMostPresets; ++i) {
+    other.name = "owned " + std::to_string(i);
+    keep_preset(other);
+  }
+  CHECK_FALSE(find_preset(first));
+  ls_tls_recipe recipe = preset_recipe(owned_value());
+  CHECK(preset_number(recipe) != first);
+  CHECK(find_preset(preset_number(recipe)));
+}
+
+TEST_CASE("preset: a block that contradicts itself is malformed") {
+  const auto number = static_cast<std::uint8_t>(keep_preset(owned_value()) & 0xff);
+  const auto high = static_cast<std::uint8_t>(keep_preset(owned_value()) >> 8);
+  const auto decode = [](const std::vector<std::uint8_t>& bytes) {
+    return Preset().decode(block_of(bytes), 3, nullptr);
+  };
+  const Observation good =
+      decode({number, high, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 2, 0, 1, 1});
+  REQUIRE(good.outcome == LS_LABELLED);
+  CHECK(good.labels == LabelSet{{"value", "257", 3}});
+  const std::vector<std::vector<std::uint8_t>> bad{
+      {},
+      {number, high, 0, 0, 1, 0, 0},
+      {number, high, 0, 0, 1, 0, 0, 0},                                          // no label
+      {number, high, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 2, 0, 1},        // too short
+      {number, high, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 2, 0, 1, 1, 9},  // too long
+      {number, high, 0, 0, 1, 0, 0, 0, 1, LS_VARIABLE_UNSIGNED, 2, 0, 1, 1},     // no such label
+      {number, high, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 3, 0, 1, 1, 1},  // 3 bytes
+      {number, high, 0, 0, 1, 0, 0, 0, 0, 99, 2, 0, 1, 1},                       // no such kind
+      {number, high, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_TEXT, 2, 0, 'a', 'b'},     // no NUL
+      {number, high, 0, 0, 65, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 2, 0, 1, 1}};
+  for (const auto& bytes : bad) {
+    INFO(bytes.size() << " bytes");
+    CHECK(decode(bytes).outcome == LS_UNREADABLE_MALFORMED);
+  }
+  CHECK(decode({0, 0, 0, 0, 0, 0, 0, 0}).outcome == LS_UNREADABLE_NO_RECIPE);
+}
+
+TEST_CASE("preset: a program with a mistake is refused, and the mistake named") {
+  struct Case {
+    ls_preset_step step;
+    const char* problem;  // null if it is right
+  };
+  constexpr std::uint8_t kBits = LS_PRESET_EQUAL | LS_PRESET_WITH_SLOT;
+  const std::vector<Case> cases{
+      {{0, 0, 0, 0, 0, 0}, "step 0 is no known step: 0"},
+      {{LS_PRESET_OPS_END, 0, 0, 0, 0, 0}, "step 0 is no known step: 16"},
+      {{LS_PRESET_SET, 16, 0, 0, 0, 0}, "step 0 uses slot 16"},
+      {{LS_PRESET_SET, 15, 0, 0, 0, 0}, nullptr},
+      {{LS_PRESET_ADD, 0, 16, 0, 0, 0}, "step 0 uses slot 16"},
+      {{LS_PRESET_SUM, 0, 0, 0, 0, 16}, "step 0 uses slot 16"},
+      {{LS_PRESET_READ, 0, 0, 5, 0, 0}, "step 0 reads 5 bytes"},
+      {{LS_PRESET_READ, 0, 0, 4 | LS_PRESET_SIGNED, 0, 0}, nullptr},
+      {{LS_PRESET_READ, 0, 0, 4, LS_PRESET_OFFSET + 1, 0}, "step 0 has the offset 1048577"},
+      {{LS_PRESET_READ, 0, 0, 4, -LS_PRESET_OFFSET, 0}, nullptr},
+      {{LS_PRESET_BLOCK, 4, 0, 0, 0, 8}, "step 0 uses block 4"},
+      {{LS_PRESET_BLOCK, 3, 0, 0, 0, 513}, "step 0 reads 513 bytes"},
+      {{LS_PRESET_BLOCK, 3, 0, 0, 0, 512}, nullptr},
+      {{LS_PRESET_FIELD, 0, 4, 4, 0, 0}, "step 0 uses block 4"},
+      {{LS_PRESET_FIELD, 0, 3, 4, 509, 0}, "step 0 reads outside of its block"},
+      {{LS_PRESET_FIELD, 0, 3, 4, 508, 0}, nullptr},
+      {{LS_PRESET_FIELD, 0, 3, 4, -1, 0}, "step 0 reads outside of its block"},
+      {{LS_PRESET_FIND, 0, 0, 9, 0, 0}, "step 0 searches 9 nodes"},
+      {{LS_PRESET_FIND, 0, 0, 8, 0, (1ULL << 53)}, "step 0 has the offset 2097152"},
+      {{LS_PRESET_FIND, 0, 0, 8, 0, 7 | 32ULL << 32}, nullptr},
+      {{LS_PRESET_UNLESS, 0, 0, 0, 0, 0}, "step 0 compares in no known way"},
+      {{LS_PRESET_UNLESS, 0, 0, LS_PRESET_COMPARISONS_END, 0, 0},
+       "step 0 compares in no known way"},
+      {{LS_PRESET_UNLESS, 16, 0, kBits, 0, 0}, "step 0 uses slot 16"},
+      {{LS_PRESET_UNLESS, 16, 0, LS_PRESET_EQUAL, 1, 0}, nullptr},
+      {{LS_PRESET_UNLESS, 0, 0, LS_PRESET_EQUAL, 2, 0}, "step 0 skips 2 of 1 steps"},
+      {{LS_PRESET_UNLESS, 0, 0, LS_PRESET_EQUAL, -1, 0}, "step 0 skips -1 of 1 steps"},
+      {{LS_PRESET_EMIT, 16, 0, LS_VARIABLE_UNSIGNED, 8, 0}, "step 0 gives label 16"},
+      {{LS_PRESET_EMIT, 0, 0, LS_VARIABLE_TEXT, 8, 0}, "step 0 gives no number"},
+      {{LS_PRESET_EMIT, 0, 0, LS_VARIABLE_FLOAT, 2, 0}, "step 0 gives a number of 2 bytes"},
+      {{LS_PRESET_EMIT, 0, 0, LS_VARIABLE_BOOL, 1, 0}, nullptr},
+      {{LS_PRESET_EMIT_TEXT, 0, 0, LS_VARIABLE_UNSIGNED, 0, 8}, "step 0 gives no text"},
+      {{LS_PRESET_EMIT_TEXT, 0, 0, LS_VARIABLE_ARRAY, 0, 257}, "step 0 gives 257 bytes"},
+      {{LS_PRESET_EMIT_TEXT, 0, 0, LS_VARIABLE_SLICE, 0, 16}, "step 0 uses slot 16"},
+      {{LS_PRESET_EMIT_TEXT, 0, 0, LS_VARIABLE_TEXT, 0, 0}, nullptr},
+      {{LS_PRESET_EMIT_FIELD, 0, 0, LS_VARIABLE_TEXT, 0, 8}, "step 0 gives no text"},
+      {{LS_PRESET_EMIT_FIELD, 0, 0, LS_VARIABLE_HEX, 500, 13}, "step 0 reads outside of its block"},
+      {{LS_PRESET_EMIT_FIELD, 0, 0, LS_VARIABLE_HEX, 500, 12}, nullptr}};
+  for (const Case& each : cases) {
+    const auto problem = refuse_program(program_of({each.step, kEmit}));
+    INFO("op " << int{each.step.op});
+    CHECK(problem.value_or("") == (each.problem == nullptr ? "" : each.problem));
+  }
+  CHECK(refuse_program({}).value_or("") == "it has no steps");
+  CHECK(refuse_program(program_of({{LS_PRESET_SET, 0, 0, 0, 0, 0}})).value_or("") ==
+        "it gives no label");
+  ls_preset_program long_one = program_of({kEmit});
+  long_one.count = LS_PRESET_STEPS + 1;
+  CHECK(refuse_program(long_one).value_or("") == "it has 65 steps, more than 64");
+}
+
+}  // namespace labelscope::test
