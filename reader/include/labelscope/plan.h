@@ -19,6 +19,7 @@
 #include "labelscope/ids.h"
 #include "labelscope/inspect.h"
 #include "labelscope/plan_trace.h"
+#include "labelscope/preset_plan.h"
 #include "labelscope/process_facts.h"
 #include "labelscope/target.h"
 #include "labelscope/tls_recipe.h"
@@ -34,7 +35,8 @@ struct Publisher {
   AccessModel model = AccessModel::kUnresolved;
   ls_tls_recipe recipe{};         // LS_RECIPE_NOT_RELOCATED or LS_RECIPE_NONE when unresolved
   std::vector<Finding> findings;  // why it is unresolved; deviations from the ABI
-  std::string named{};            // a variable that the user has named: "request_id:u64"
+  // A variable that the user has named, "request_id:u64", or a preset that fits: "preset redis 7.0"
+  std::string named{};
 };
 // Returns what distinguishes it from other publishers: its path, and the variable that the user has
 // named.
@@ -55,6 +57,12 @@ struct MissingVariable {
   Finding finding;
 };
 
+// A preset of the user's that fits no module, or no version that it knows.
+struct MissingPreset {
+  std::size_t index = 0;  // index in PlannerOptions::presets
+  Finding finding;
+};
+
 struct ProcessPlan {
   std::vector<Publisher> publishers;  // at most LS_MAX_PUBLISHERS; more are refusals
   std::vector<Refusal> refusals;
@@ -65,6 +73,7 @@ struct ProcessPlan {
   // neither.
   std::shared_ptr<const ProcessFacts> facts;
   std::vector<MissingVariable> missing;
+  std::vector<MissingPreset> missing_presets;
   // Returns the publishers' recipes, as observe() takes them.
   std::vector<ls_tls_recipe> recipes() const;
   // Returns whether the labels of some publisher need what the process publishes about itself.
@@ -76,6 +85,7 @@ struct ProcessPlan {
 struct PlannerOptions {
   std::vector<ls_source> only{};          // if empty, publishers of all label sources
   std::vector<VariableSpec> variables{};  // and these variables, in any module
+  ModulePresets presets{};                // and what these presets read, of modules that they fit
 };
 
 struct FileVerdict;

@@ -28,6 +28,7 @@ enum class AccessModel {
   kRegister,        // in a register, not in memory
   kGlobal,          // no thread-local variable: the process has one, which its first thread uses
   kTitle,           // the text that the process has in the place of its first argument
+  kPreset,          // by the program of a preset
   kUnresolved,      // not known, or not known yet
 };
 std::string_view access_model_name(AccessModel model);

@@ -77,9 +77,17 @@ std::string record_line(const LoaderRecordTrace& record) {
          distance_from("the thread pointer", *record.static_offset) + " in every thread";
 }
 
+std::string preset_words(const ls_tls_recipe& recipe) {
+  const auto plan = find_preset(preset_number(recipe));
+  if (!plan) return "one that is no longer kept";
+  return plan->name + ", a program of " + std::to_string(plan->program.count) + " steps for " +
+         (plan->only_main_thread ? "the first thread" : "every thread");
+}
+
 std::string recipe_line(const Publisher& publisher) {
   const ls_tls_recipe& recipe = publisher.recipe;
   const std::string model = "  recipe (" + std::string(access_model_name(publisher.model)) + "): ";
+  if (publisher.model == AccessModel::kPreset) return model + preset_words(recipe);
   switch (recipe.kind) {
     case LS_TP_OFFSET:
       return model + "the variable is at " + distance_from("the thread pointer", recipe.offset) +
@@ -196,6 +204,7 @@ Finding absence(const ProcessPlan& plan, const PlanTrace& trace) {
 std::vector<Finding> findings_of(const ProcessPlan& plan, const PlanTrace& trace) {
   std::vector<Finding> found;
   for (const MissingVariable& missing : plan.missing) found.push_back(missing.finding);
+  for (const MissingPreset& missing : plan.missing_presets) found.push_back(missing.finding);
   for (const Publisher& publisher : plan.publishers) {
     for (const Finding& finding : publisher.findings) {
       found.push_back(of_module(publisher.path, finding));

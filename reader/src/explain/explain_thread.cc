@@ -58,6 +58,11 @@ void ThreadStory::explain_location(const Located& located, const LocateTrace& tr
   }
   if (recipe_.kind == LS_DTV_SLOT) explain_dtv(located, trace);
   if (recipe_.kind == LS_IN_REGISTER) return step("register x28 is " + hex(*located.address));
+  if (publisher_.model == AccessModel::kPreset && recipe_.kind != LS_TP_OFFSET &&
+      recipe_.kind != LS_DTV_SLOT) {
+    if (!located.address) step("only the first thread of the process has these labels");
+    return;
+  }
   if (recipe_.kind == LS_AT_ADDRESS || recipe_.kind == LS_FIRST_THREAD_AT_ADDRESS) {
     return step(located.address
                     ? "the process has the variable once, at " + hex(*located.address)

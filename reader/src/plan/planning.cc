@@ -60,12 +60,18 @@ Planning::Planning(const Target& target, const PlannerOptions& options, PlanTrac
       runtime_(std::move(runtime)),
       program_headers_(target.program_headers_address()) {
   if (options.only.empty()) {
-    for (const LabelSource* source : label_sources()) sought_.push_back({source});
+    for (const LabelSource* source : label_sources()) sought_.push_back({.source = source});
   }
-  for (const ls_source source : options.only) sought_.push_back({find_source(source)});
+  for (const ls_source source : options.only) sought_.push_back({.source = find_source(source)});
   for (std::size_t i = 0; i < options.variables.size(); ++i) {
     variables_.push_back(std::make_unique<NamedVariable>(options.variables[i], i));
-    sought_.push_back({variables_.back().get()});
+    sought_.push_back(
+        {.source = variables_.back().get(), .variable = variables_.back().get(), .index = i});
+  }
+  for (std::size_t i = 0; i < options.presets.size(); ++i) {
+    presets_.push_back(std::make_unique<ModulePresetSource>(*options.presets[i]));
+    sought_.push_back(
+        {.source = presets_.back().get(), .preset = presets_.back().get(), .index = i});
   }
   for (const Sought& sought : sought_) {
     plan_.sources += (plan_.sources.empty() ? "" : ", ") + std::string(sought.source->about.name);
@@ -122,7 +128,7 @@ std::vector<const Module*> Planning::by_claim(const std::vector<Module>& modules
     if (found == nullptr) continue;
     declared += static_cast<std::size_t>(std::ranges::count(*found, true, &Sighting::declares));
   }
-  if (declared + variables_.size() <= LS_MAX_PUBLISHERS) return order;
+  if (declared + variables_.size() + presets_.size() <= LS_MAX_PUBLISHERS) return order;
   const auto later = files_loaded_later(target_);
   std::ranges::stable_sort(order, {}, [&](const Module* module) {
     const bool came_later = later && later->contains(module->file);
@@ -254,6 +260,7 @@ void Planning::judge(Sought& sought, const Module& module, ModuleTrace& seen) {
     finding.fix = target_.is_alive() ? "look again when the library is loaded" : kWholeCore;
   }
   if (no_version) {
+    sought.found = true;
     // The module may be a publisher. So a thread without other labels is unreadable, not
     // unlabelled.
     publish(sought, module, seen, unlocated(target_.is_alive()));
@@ -262,14 +269,17 @@ void Planning::judge(Sought& sought, const Module& module, ModuleTrace& seen) {
   const std::function<const LibcTls&()> libc_of_target = [&]() -> const LibcTls& {
     return libc(module.image->machine());
   };
-  publish(sought, module, seen,
-          source.reach({module, file, relocations, libc_of_target, target_,
-                        trace_ != nullptr ? &seen : nullptr}));
+  AccessPlan access = source.reach(
+      {module, file, relocations, libc_of_target, target_, trace_ != nullptr ? &seen : nullptr});
+  if (access.refused) return refuse_source(sought, seen, *std::move(access.refused));
+  publish(sought, module, seen, std::move(access));
 }
 
-// A variable that the user has named may be in another module.
+// A variable that the user has named may be in another module, and a preset may fit another one.
 void Planning::refuse_source(Sought& sought, ModuleTrace& seen, Finding finding) {
-  if (sought.source->named().empty()) return refuse(seen, std::move(finding));
+  if (sought.variable == nullptr && sought.preset == nullptr) {
+    return refuse(seen, std::move(finding));
+  }
   if (!sought.refused) sought.refused = finding;
   seen.refused = std::move(finding);
 }
@@ -294,10 +304,13 @@ void Planning::publish(Sought& sought, const Module& module, ModuleTrace& seen, 
                           "let one library publish the labels of all, or name fewer variables"});
   }
   sought.found = true;
-  Publisher publisher{
-      module.path,  module.load_bias, best_of(seen.file.variable).value_or(ElfSymbol{}),
-      access.model, access.recipe,    std::move(access.findings),
-      seen.named};
+  Publisher publisher{module.path,
+                      module.load_bias,
+                      best_of(seen.file.variable).value_or(ElfSymbol{}),
+                      access.model,
+                      access.recipe,
+                      std::move(access.findings),
+                      access.named.empty() ? seen.named : std::move(access.named)};
   publisher.findings.insert(publisher.findings.end(), seen.file.findings.begin(),
                             seen.file.findings.end());
   if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;
@@ -338,21 +351,21 @@ void Planning::look_for_title(const NamedVariable& variable, Sought& sought) {
 }
 
 void Planning::look_at_process() {
-  std::size_t index = 0;  // index of the variable
   for (Sought& sought : sought_) {
-    if (!sought.source->named().empty()) look_for_title(*variables_[index++], sought);
+    if (sought.variable != nullptr) look_for_title(*sought.variable, sought);
   }
 }
 
 ProcessPlan Planning::finish(std::span<const ThreadLocalNames* const> there) {
-  std::size_t index = 0;  // index of the variable
   for (Sought& sought : sought_) {
-    if (sought.source->named().empty()) continue;
-    if (!sought.found) {
+    if (sought.found) continue;
+    if (sought.variable != nullptr) {
       plan_.missing.push_back(
-          {index, sought.refused ? *sought.refused : sought.source->missing(there)});
+          {sought.index, sought.refused ? *sought.refused : sought.source->missing(there)});
+    } else if (sought.preset != nullptr) {
+      plan_.missing_presets.push_back(
+          {sought.index, sought.refused ? *sought.refused : sought.preset->preset().missing()});
     }
-    ++index;
   }
   return std::move(plan_);
 }

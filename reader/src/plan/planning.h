@@ -12,8 +12,8 @@
 //   publisher with a recipe; or without one, for a reason: then "plan again" if the library is
 //   still being loaded, else its samples are unreadable
 //
-// Variables that the user has named are sources like the others here, each one of its own. There is
-// only one difference: a variable that no module has is reported as missing.
+// Variables that the user has named, and presets, are sources like the others here, each one of its
+// own. There is only one difference: one that no module has is reported as missing.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,7 @@
 #include "process/modules.h"
 #include "recipe/libc_tls.h"
 #include "sources/label_source.h"
+#include "sources/preset/module_preset.h"
 #include "sources/variable/named_variable.h"
 
 namespace labelscope {
@@ -71,6 +72,9 @@ class Planning {
     const LabelSource* source;
     bool found = false;                // true if some module has it
     std::optional<Finding> refused{};  // why it cannot be used, if only the name is there
+    const NamedVariable* variable = nullptr;     // the source, if the user has named a variable
+    const ModulePresetSource* preset = nullptr;  // or a preset
+    std::size_t index = 0;                       // index of that in PlannerOptions
   };
 
   // Returns false for a module whose image was not kept.
@@ -96,7 +100,8 @@ class Planning {
   std::function<ModuleList()> runtime_;
   std::optional<Address> program_headers_;
   std::vector<std::unique_ptr<NamedVariable>> variables_;
-  std::vector<Sought> sought_;  // label sources, then variables
+  std::vector<std::unique_ptr<ModulePresetSource>> presets_;
+  std::vector<Sought> sought_;  // label sources, then variables, then presets
   // The key is the image, and whether it is the main executable, which decides where symbols are
   // looked for.
   std::map<std::pair<const ElfImage*, bool>, std::vector<Sighting>> kept_;

@@ -254,7 +254,7 @@ std::string_view access_model_name(AccessModel model) {
   static constexpr std::string_view kNames[] = {
       "local exec",      "initial exec",     "TLSDESC (static)", "TLSDESC (dynamic)",
       "general dynamic", "loader's records", "register",         "global, of the first thread",
-      "title",           "unresolved"};
+      "title",           "preset",           "unresolved"};
   return kNames[static_cast<std::size_t>(model)];
 }
 

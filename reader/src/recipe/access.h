@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct AccessPlan {
   AccessModel model = AccessModel::kUnresolved;
   ls_tls_recipe recipe{};
   std::vector<Finding> findings;  // why there is no recipe
+  // Why the module is no publisher after all (of a source that finds this out last).
+  std::optional<Finding> refused{};
+  std::string named{};  // Publisher::named, if reaching it has given it a name
 };
 
 // The fix if a core file lacks memory that is needed.
