@@ -37,6 +37,7 @@ extern const char kSelfCheckExecutable[];
 extern const char kSelfCheckLibrary[];
 extern const char kStackShapes[];
 extern const char kStaticProbe[];
+extern const char kStatusServer[];
 extern const char kStepperPrograms[];
 extern const char kStepperSources[];
 extern const char kTestdata[];

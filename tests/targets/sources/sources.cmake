@@ -12,6 +12,7 @@ labelscope_add_source_program(contexts labelscope::customlabels labelscope::thre
 labelscope_add_source_program(otel_contexts)
 labelscope_add_source_program(otel_writer labelscope::otelcontext)
 labelscope_add_source_program(node_contexts)
+labelscope_add_source_program(status_server)
 labelscope_add_source_program(titled)
 labelscope_add_source_program(every_source labelscope::threadcontext)
 target_compile_definitions(every_source PRIVATE PROGRAM)
