@@ -38,7 +38,7 @@ struct Value {
 
 class Compiler : private PresetPlaces {
  public:
-  Compiler(const Preset& preset, const ChosenVariant& variant, const ElfImage& image,
+  Compiler(const PresetDescription& preset, const ChosenVariant& variant, const ElfImage& image,
            const PresetPlace& place, PresetBlocks blocks)
       : PresetPlaces(preset, variant, image, place, std::move(blocks)) {}
 
@@ -51,9 +51,10 @@ class Compiler : private PresetPlaces {
       if (Status done = compile_label(label); !done) {
         return unfit("label " + label.key + ": " + done.error().context);
       }
-      plan_.labels.push_back({label.key, [label](std::string value) {
-                                return transform_value(label, std::move(value));
-                              }});
+      const auto transform = [label](std::string value) {
+        return transform_value(label, std::move(value));
+      };
+      plan_.labels.push_back({label.key, transform, transform_text(label)});
     }
     if (steps_.size() > LS_PRESET_STEPS) {
       return unfit("it needs " + std::to_string(steps_.size()) +
@@ -365,12 +366,15 @@ class Compiler : private PresetPlaces {
 
 }  // namespace
 
-Result<PresetPlan> compile_preset(const Preset& preset, const ChosenVariant& variant,
+Result<PresetPlan> compile_preset(const PresetDescription& preset, const ChosenVariant& variant,
                                   const ElfImage& image, const PresetPlace& place) {
   Compiler first(preset, variant, image, place, {});
   // It fails in the same way with blocks, which then save steps.
   if (auto seen = first.compile(); !seen && first.fields().empty()) return seen;
-  return Compiler(preset, variant, image, place, choose_blocks(first.fields())).compile();
+  auto plan = Compiler(preset, variant, image, place, choose_blocks(first.fields())).compile();
+  if (!plan) return plan;
+  if (auto wrong = refuse_program(plan->program)) return unfit(*std::move(wrong));
+  return plan;
 }
 
 }  // namespace labelscope

@@ -23,10 +23,12 @@ struct PresetPlace {
 
 // Fails with kUnsupported if the file does not fit after all: "thd_query_id() is no accessor: it
 // calls another function".
-Result<PresetPlan> compile_preset(const Preset& preset, const ChosenVariant& variant,
+Result<PresetPlan> compile_preset(const PresetDescription& preset, const ChosenVariant& variant,
                                   const ElfImage& image, const PresetPlace& place);
 
 // What a label's transform makes of a value; nothing if that is no label.
 std::optional<std::string> transform_value(const DescribedLabel& label, std::string value);
+// Returns the same in words of the language: "word 2"; empty if values are labels as they are.
+std::string transform_text(const DescribedLabel& label);
 
 }  // namespace labelscope

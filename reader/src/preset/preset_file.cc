@@ -3,6 +3,7 @@
 #include "preset/preset_file.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "labelscope/preset_program.h"
@@ -34,7 +35,7 @@ std::size_t find_assignment(std::string_view word) {
 
 class FileParser {
  public:
-  Result<Preset> parse(std::string_view text) {
+  Result<PresetDescription> parse(std::string_view text) {
     if (text.size() > kMostPresetBytes) {
       return malformed("it has more than " + std::to_string(kMostPresetBytes) + " bytes");
     }
@@ -119,14 +120,23 @@ class FileParser {
     matched_ = true;
     if (words.take("*")) return {};
     while (!words.empty()) {
+      std::string_view word = words.take().text;
+      const bool absent = word.starts_with('!');
+      if (absent) word.remove_prefix(1);
       std::vector<std::string> group;
-      for (const std::string_view symbol : split(words.take().text, '|')) {
+      for (const std::string_view symbol : split(word, '|')) {
         if (!is_preset_name(symbol, kSymbolCharacters))
           return malformed(quoted(symbol) + " is no name of a symbol");
         group.emplace_back(symbol);
       }
-      made_.match.push_back(std::move(group));
-      if (made_.match.size() > kMostOfKind) return malformed("too many symbols");
+      if (absent) {
+        std::ranges::move(group, std::back_inserter(made_.match_none));
+      } else {
+        made_.match.push_back(std::move(group));
+      }
+      if (made_.match.size() + made_.match_none.size() > kMostOfKind) {
+        return malformed("too many symbols");
+      }
     }
     if (made_.match.empty()) return malformed("match wants symbols, or * for any program");
     return {};
@@ -447,13 +457,13 @@ class FileParser {
     note_parameters(condition.right, used);
   }
 
-  Preset made_;
+  PresetDescription made_;
   bool matched_ = false;
   std::size_t line_ = 1;
 };
 
 }  // namespace
 
-Result<Preset> parse_preset(std::string_view text) { return FileParser().parse(text); }
+Result<PresetDescription> parse_preset(std::string_view text) { return FileParser().parse(text); }
 
 }  // namespace labelscope

@@ -122,12 +122,13 @@ struct PresetVariant {
   std::map<std::string, std::int64_t> parameters;
 };
 
-struct Preset {
+struct PresetDescription {
   std::string name;
   unsigned version = 0;
   std::string about;
   // One of each group must be there, all in one file. It is empty for `match *`: any program.
   std::vector<std::vector<std::string>> match;
+  std::vector<std::string> match_none;  // these must not be there
   bool only_main_thread = false;
   std::vector<PresetVariant> variants;  // without any, the numbers hold for all versions
   std::vector<std::pair<std::string, PresetExpression>> lets;
@@ -137,7 +138,7 @@ struct Preset {
 };
 
 // The context of an error says in which line what is wrong: "line 12: ...".
-Result<Preset> parse_preset(std::string_view text);
+Result<PresetDescription> parse_preset(std::string_view text);
 
 // Parses one expression, without the names of `let`.
 Result<PresetExpression> parse_preset_expression(std::string_view text);

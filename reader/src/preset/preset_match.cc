@@ -41,19 +41,22 @@ std::optional<ElfSymbol> PresetSymbols::find(const std::string& name) const {
   return std::nullopt;
 }
 
-std::optional<std::string> missing_symbols(const Preset& preset, const ElfImage& image) {
-  if (preset.match.empty() && !image.executable()) return "the entry of a program";
+std::optional<std::string> why_no_match(const PresetDescription& preset, const ElfImage& image) {
+  if (preset.match.empty() && !image.executable()) return "it is no program";
   const PresetSymbols symbols(image);
   for (const std::vector<std::string>& group : preset.match) {
     if (std::ranges::none_of(
             group, [&](const std::string& name) { return symbols.find(name).has_value(); })) {
-      return alternatives(group);
+      return "it has no symbol " + alternatives(group);
     }
+  }
+  for (const std::string& name : preset.match_none) {
+    if (symbols.find(name)) return "it has the symbol " + name + " of another program";
   }
   return std::nullopt;
 }
 
-Result<ChosenVariant> choose_variant(const Preset& preset, const ElfImage& image) {
+Result<ChosenVariant> choose_variant(const PresetDescription& preset, const ElfImage& image) {
   if (preset.variants.empty()) return ChosenVariant{};
   const PresetSymbols symbols(image);
   // What a message says: sizes by symbol, and symbols that are not there.
@@ -67,8 +70,14 @@ Result<ChosenVariant> choose_variant(const Preset& preset, const ElfImage& image
       if (test.size) sizes[test.symbol].push_back(*test.size);
     }
   }
-  std::string why = "it is none of the " + std::to_string(preset.variants.size()) +
-                    " versions that the preset " + preset.name + " knows";
+  std::string why = "it is no version that the preset " + preset.name + " knows";
+  if (sizes.empty()) {
+    std::string names;
+    for (const PresetVariant& variant : preset.variants) {
+      names += (names.empty() ? "" : ", ") + variant.name;
+    }
+    why += " (" + names + "), by the symbols that it has";
+  }
   for (const auto& [name, known] : sizes) {
     const auto symbol = symbols.find(name);
     why += symbol ? ": " + sizes_text(name, symbol->size, known) : ": it has no " + name;

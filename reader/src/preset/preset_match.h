@@ -26,15 +26,15 @@ class PresetSymbols {
   const ElfImage& image_;
 };
 
-// Returns the first symbols of `match` that the file lacks, "server or redisServer"; nothing if it
-// has all of them. A preset for any program lacks "the entry of a program" in a library.
-std::optional<std::string> missing_symbols(const Preset& preset, const ElfImage& image);
+// Returns why a file is not the server, "it has no symbol server"; nothing if its symbols are those
+// of `match`. A preset for any program is not for a library.
+std::optional<std::string> why_no_match(const PresetDescription& preset, const ElfImage& image);
 
 struct ChosenVariant {
   std::string name;  // empty for a preset without variants
   std::map<std::string, std::int64_t> parameters;
 };
 // Fails with kUnsupported if no variant fits: the context says what was found and what is known.
-Result<ChosenVariant> choose_variant(const Preset& preset, const ElfImage& image);
+Result<ChosenVariant> choose_variant(const PresetDescription& preset, const ElfImage& image);
 
 }  // namespace labelscope

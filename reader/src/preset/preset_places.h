@@ -67,7 +67,7 @@ class PresetPlaces {
     std::string why{};                   // kNeed
   };
 
-  PresetPlaces(const Preset& preset, const ChosenVariant& variant, const ElfImage& image,
+  PresetPlaces(const PresetDescription& preset, const ChosenVariant& variant, const ElfImage& image,
                const PresetPlace& place, PresetBlocks blocks)
       : preset_(preset),
         variant_(variant),
@@ -96,7 +96,7 @@ class PresetPlaces {
   // Reads the pointer at a place into its slot, once; makes no block of what it points to.
   Result<unsigned> read_pointer(const Place& from, const Guards& guards);
 
-  const Preset& preset_;
+  const PresetDescription& preset_;
   const ChosenVariant& variant_;
   const ElfImage& image_;
   PresetSymbols symbols_;

@@ -82,6 +82,34 @@ std::string fingerprint_of(const std::string& value) {
 
 }  // namespace
 
+std::string transform_text(const DescribedLabel& label) {
+  using Kind = PresetTransform::Kind;
+  const PresetTransform& transform = label.transform;
+  std::string text = label.unless_empty ? "unless \"\" " : "";
+  switch (transform.kind) {
+    case Kind::kNone:
+      break;
+    case Kind::kPath:
+      text += "path ";
+      break;
+    case Kind::kWord:
+      text += "word " + std::to_string(transform.word) + " ";
+      break;
+    case Kind::kAfter:
+      text += "after \"" + transform.after + "\" ";
+      break;
+    case Kind::kFingerprint:
+      text += "fingerprint ";
+      break;
+    case Kind::kMap:
+      text += "map ";
+      for (const auto& [value, name] : transform.map) text += value + "=" + name + " ";
+      break;
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
 std::optional<std::string> transform_value(const DescribedLabel& label, std::string value) {
   using Kind = PresetTransform::Kind;
   const PresetTransform& transform = label.transform;

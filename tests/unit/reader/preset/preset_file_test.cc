@@ -12,9 +12,10 @@
 namespace labelscope::test {
 namespace {
 
-const std::string kHead = "preset shop 2\nabout  A shop\nmatch  shop_now|shop_then shop_pid\n";
+const std::string kHead =
+    "preset shop 2\nabout  A shop\nmatch  shop_now|shop_then shop_pid !shop_test\n";
 
-Preset parsed(const std::string& text) {
+PresetDescription parsed(const std::string& text) {
   auto preset = parse_preset(text);
   if (!preset) FAIL(preset.error().context);
   return *std::move(preset);
@@ -31,30 +32,32 @@ std::string refusal_of_line(const std::string& line) {
 }
 
 std::string transformed(const std::string& words, const std::string& value) {
-  const Preset preset = parsed(kHead + "label a = shop_now:cstr " + words + "\n");
+  const PresetDescription preset = parsed(kHead + "label a = shop_now:cstr " + words + "\n");
   return transform_value(preset.labels.at(0), value).value_or("(none)");
 }
 
 }  // namespace
 
 TEST_CASE("preset: all statements of a file are understood") {
-  const Preset preset = parsed(kHead +
-                               "only main-thread\n"
-                               "# a comment\n"
-                               "variant 2 when shop_now.size==16 !shop_old set cur=8 run=3\n"
-                               "variant 1 when shop_old set cur=4 run=2  # behind a line\n"
-                               "let now = shop_now+$cur->\n"
-                               "need now+4:u32 == shop_pid:u32 \"of another\"\n"
-                               "need now+0:u32 even \"being written\"\n"
-                               "label query = now+8:i64 if now+2:u8 == $run unless 0 class=mid\n"
-                               "label who = who():cstr unless \"\"\n"
-                               "private text = now->+0x10:cstr fingerprint\n"
-                               "truth the till\n");
+  const PresetDescription preset =
+      parsed(kHead +
+             "only main-thread\n"
+             "# a comment\n"
+             "variant 2 when shop_now.size==16 !shop_old set cur=8 run=3\n"
+             "variant 1 when shop_old set cur=4 run=2  # behind a line\n"
+             "let now = shop_now+$cur->\n"
+             "need now+4:u32 == shop_pid:u32 \"of another\"\n"
+             "need now+0:u32 even \"being written\"\n"
+             "label query = now+8:i64 if now+2:u8 == $run unless 0 class=mid\n"
+             "label who = who():cstr unless \"\"\n"
+             "private text = now->+0x10:cstr fingerprint\n"
+             "truth the till\n");
   CHECK(preset.name == "shop");
   CHECK(preset.version == 2);
   CHECK(preset.about == "A shop");
   CHECK(preset.match ==
         std::vector<std::vector<std::string>>{{"shop_now", "shop_then"}, {"shop_pid"}});
+  CHECK(preset.match_none == std::vector<std::string>{"shop_test"});
   CHECK(preset.only_main_thread);
   REQUIRE(preset.variants.size() == 2);
   CHECK(preset.variants[0].tests[0].size == 16);
@@ -76,7 +79,7 @@ TEST_CASE("preset: all statements of a file are understood") {
 }
 
 TEST_CASE("preset: a search, an address and a title are understood") {
-  const Preset preset =
+  const PresetDescription preset =
       parsed(kHead +
              "label route = shop_now->find(+0:u32==1955,next=+32,max=4)+24:cstr path\n"
              "label kind = shop_now+8:u64 if shop_now+16:u64 == &shop_work\n"
@@ -178,7 +181,7 @@ TEST_CASE("preset: all files that come with labelscope are understood") {
   for (const auto& entry : std::filesystem::directory_iterator(paths::kPresets)) {
     const std::string path = entry.path().string();
     INFO(path);
-    const Preset preset = parsed(read_file(path));
+    const PresetDescription preset = parsed(read_file(path));
     CHECK(preset.name == entry.path().stem().string());
     CHECK_FALSE(preset.about.empty());
     ++count;
