@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <iostream>
+#include <span>
 #include <vector>
 
 #include "cli/commands.h"
@@ -17,12 +18,22 @@
 #include "cli/host/own_process.h"
 #include "cli/host/rights.h"
 #include "cli/host/terminal.h"
+#include "cli/preset/preset_offer.h"
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
 #include "cli/unwind/missing_tables.h"
 
 namespace labelscope::cli {
 namespace {
+
+// Notes those that are not missing in this process.
+template <class Missing>
+void note_found(const std::vector<Missing>& missing, std::vector<bool>& found) {
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found[i] = found[i] ||
+               std::ranges::none_of(missing, [&](const Missing& one) { return one.index == i; });
+  }
+}
 
 std::string threads_text(std::uint64_t count) {
   return with_thousands(count) + (count == 1 ? " thread" : " threads");
@@ -50,7 +61,7 @@ class Dumping {
 
  private:
   int dump_all();
-  bool has_variable_nowhere() const;
+  bool has_named_nowhere() const;
   int dump_live(Pid pid);
   Result<ProcessDump> without_stops(Pid pid) const;
   void warn_of_running_threads(const ProcessDump& dump) const;
@@ -66,18 +77,28 @@ class Dumping {
   SymbolizerOptions symbolizing_;
   DumpStyle style_;
   bool shown_any_ = false;
-  std::vector<bool> found_;  // whether some process has each variable of --variable
+  // Variables and presets that some process had.
+  std::vector<bool> found_;
+  std::vector<bool> presets_found_;
 };
 
 // What was asked for was not read, and who runs a script does not see the warning.
-bool Dumping::has_variable_nowhere() const {
-  return shown_any_ && std::find(found_.begin(), found_.end(), false) != found_.end();
+bool Dumping::has_named_nowhere() const {
+  if (!shown_any_) return false;
+  const auto lacks = [](const std::vector<bool>& found) {
+    return std::find(found.begin(), found.end(), false) != found.end();
+  };
+  if (lacks(found_)) return true;
+  return options_.unpublished.any_preset
+             ? std::find(presets_found_.begin(), presets_found_.end(), true) == presets_found_.end()
+             : lacks(presets_found_);
 }
 
 int Dumping::run() {
   found_.resize(options_.unpublished.variables.size());
+  presets_found_.resize(options_.unpublished.presets.size());
   const int status = dump_all();
-  return status == kExitOk && has_variable_nowhere() ? kExitRuntimeError : status;
+  return status == kExitOk && has_named_nowhere() ? kExitRuntimeError : status;
 }
 
 int Dumping::dump_all() {
@@ -212,12 +233,25 @@ int Dumping::show(const ProcessDump& dump) {
   }
   const std::string whose =
       options_.pids.size() > 1 ? std::to_string(raw(dump.snapshot.pid)) + ": " : "";
-  std::vector<bool> here(found_.size(), true);
+  const LabelOptions& wanted = options_.unpublished;
   for (const MissingVariable& missing : dump.snapshot.plan.missing) {
-    if (missing.index < here.size()) here[missing.index] = false;
-    log::warning(whose + escape_terminal(options_.unpublished.missing_text(missing)));
+    log::warning(whose + escape_terminal(wanted.missing_text(missing)));
   }
-  for (std::size_t i = 0; i < here.size(); ++i) found_[i] = found_[i] || here[i];
+  if (!wanted.any_preset) {
+    for (const MissingPreset& missing : dump.snapshot.plan.missing_presets) {
+      log::warning(whose + escape_terminal(wanted.missing_text(missing)));
+    }
+  } else if (dump.snapshot.plan.missing_presets.size() == wanted.presets.size()) {
+    log::warning(whose + "--preset auto: " + escape_terminal(wanted.no_preset_text()));
+  }
+  const bool nothing_named = wanted.presets.empty() && wanted.variables.empty();
+  if (dump.snapshot.plan.publishers.empty() && nothing_named && !dump.core && !options_.json) {
+    const Pid pid = dump.snapshot.pid;
+    const std::string offer = offer_presets(std::span(&pid, 1));
+    if (!offer.empty()) log::info(whose + offer);
+  }
+  note_found(dump.snapshot.plan.missing, found_);
+  note_found(dump.snapshot.plan.missing_presets, presets_found_);
   warn_of_missing_tables(dump.without_table);
   log::info(whose + totals_line(dump.snapshot));
   return kExitOk;

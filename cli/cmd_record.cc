@@ -19,6 +19,7 @@
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
 #include "cli/host/watchdog.h"
+#include "cli/preset/preset_offer.h"
 #include "cli/record/messages.h"
 #include "cli/record/recorder.h"
 #include "cli/record/report.h"
@@ -64,7 +65,9 @@ class Recording {
   Error failure(int status, std::string what);
   void announce() const;
   void announce_publishers();
+  void offer_labels() const;
   Status look_for_variables();
+  Status look_for_presets();
   void watch_holds();
   void finish_profile();
   int exit_status();
@@ -177,7 +180,8 @@ Status Recording::add_targets() {
                         .period_ns = 1'000'000'000 / options_.frequency_hz,
                         .labels = options_.labels,
                         .process_labels = options_.unpublished.of_process,
-                        .variables = options_.unpublished.variables});
+                        .variables = options_.unpublished.variables,
+                        .presets = options_.unpublished.presets});
   return targets_->add_to(*recorder_, opened_.backend);
 }
 
@@ -208,6 +212,18 @@ void Recording::announce_publishers() {
   }
 }
 
+// Who records a server that publishes no labels may not know that a preset reads some.
+void Recording::offer_labels() const {
+  const LabelOptions& wanted = options_.unpublished;
+  if (!wanted.presets.empty() || !wanted.variables.empty()) return;
+  std::vector<Pid> pids;
+  for (const auto& [pid, process] : recorder_->processes()) {
+    if (process->publishes()) return;
+    pids.push_back(pid);
+  }
+  if (const std::string offer = offer_presets(pids); !offer.empty()) log::info("  " + offer);
+}
+
 // Ends the recording at its beginning if no process has a variable that the user has named, since
 // a recording without the label that it is made for is of no use. But a file that is named with the
 // variable may be loaded later.
@@ -224,11 +240,33 @@ Status Recording::look_for_variables() {
   return {};
 }
 
+// The same for presets. With --preset auto one that fits is enough.
+Status Recording::look_for_presets() {
+  const LabelOptions& wanted = options_.unpublished;
+  std::string what;
+  bool found = false;
+  for (std::size_t i = 0; i < wanted.presets.size(); ++i) {
+    const PresetSeen& seen = recorder_->preset_seen(i);
+    found |= seen.found;
+    if (!seen.missing || seen.found || wanted.any_preset) continue;
+    what = escape_terminal(wanted.missing_text(*seen.missing));
+    if (targets_->is_command()) log::warning(what);
+  }
+  if (wanted.any_preset && !found) {
+    what = "--preset auto: " + escape_terminal(wanted.no_preset_text());
+    if (targets_->is_command()) log::warning(what);
+  }
+  if (what.empty() || targets_->is_command()) return {};
+  return failure(kExitRuntimeError, what);
+}
+
 Status Recording::record() {
   if (!targets_->is_command()) {
     if (Status found = look_for_variables(); !found) return found;
+    if (Status found = look_for_presets(); !found) return found;
     announce();
     announce_publishers();
+    offer_labels();
   }
   if (Status status = recorder_->start(); !status) return status;
   start_unix_ = std::chrono::system_clock::now();
@@ -275,7 +313,10 @@ Status Recording::record() {
   if (opened_.tables) opened_.tables->stop();
   announce_publishers();
   // When it began, the command had loaded nothing.
-  if (targets_->is_command()) static_cast<void>(look_for_variables());
+  if (targets_->is_command()) {
+    static_cast<void>(look_for_variables());
+    static_cast<void>(look_for_presets());
+  }
   watch_.reset();
   return {};
 }

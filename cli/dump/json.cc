@@ -146,6 +146,9 @@ Json dump_json(const ProcessDump& dump, std::string_view tool_version) {
   });
   json["missing_variables"] = array_json(
       plan.missing, [](const MissingVariable& missing) { return finding_json(missing.finding); });
+  json["missing_presets"] = array_json(plan.missing_presets, [](const MissingPreset& missing) {
+    return finding_json(missing.finding);
+  });
   json["absence"] = bytes_json(plan.absence());
   json["process_labels"] = array_json(dump.process_labels, [](const ProcessLabel& label) {
     return Json{{"key", bytes_json(label.key)},

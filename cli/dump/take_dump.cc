@@ -69,7 +69,8 @@ constexpr int kMostAttempts = 3;
 Result<ProcessPlan> plan_target(const Target& target, const DumpOptions& options,
                                 ProcessDump& dump) {
   PlanTrace trace;
-  Planner planner({.variables = options.unpublished.variables});
+  Planner planner(
+      {.variables = options.unpublished.variables, .presets = options.unpublished.presets});
   auto plan = planner.plan(target, options.explain ? &trace : nullptr);
   if (plan && options.explain) dump.explanation = explain_plan(*plan, trace);
   return plan;

@@ -75,6 +75,7 @@ void DumpOptions::check(const OptionList& list, const CommandTail& /*tail*/) {
   } else {
     refuse_any(list, {"--exe", "--sysroot", "--files"}, " has a meaning with --core only");
   }
+  unpublished.check();
   if (backend == Backend::kBpf) {
     if (stacks) {
       refuse("--stacks needs --backend ptrace: BPF stops no thread, so none can be unwound");

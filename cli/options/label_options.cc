@@ -3,11 +3,14 @@
 #include "cli/options/label_options.h"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/format/common/row_labels.h"
+#include "cli/preset/preset_files.h"
 #include "cli/options/values.h"
 
 namespace labelscope::cli {
@@ -79,10 +82,39 @@ std::vector<VariableSpec> parse_variables_of_threads(const std::string& option,
   return variables;
 }
 
+// Leaves out the private labels that the user has not named.
+void keep_named(PresetDescription& preset, const std::vector<std::string>& named) {
+  std::erase_if(preset.labels, [&](const DescribedLabel& label) {
+    return label.is_private && std::ranges::find(named, label.key) == named.end();
+  });
+}
+
+void refuse_unknown_label(const std::vector<PresetDescription>& presets, const std::string& name) {
+  std::vector<std::string> there;
+  for (const PresetDescription& preset : presets) {
+    for (const DescribedLabel& label : preset.labels) {
+      if (label.key == name) return;
+      if (label.is_private) there.push_back(label.key);
+    }
+  }
+  refuse("--preset-label", name,
+         "no preset has this label" + (there.empty()
+                                           ? std::string(", nor any private one")
+                                           : "; private ones are " + in_words(there, " and ")));
+}
+
 }  // namespace
 
 void LabelOptions::declare(OptionList& list) {
   list.group("Labels that no program publishes");
+  list.words(
+      "--preset", "NAME|FILE|auto",
+      "Labels of a stock server, read from outside (repeatable, or with commas); auto: of each "
+      "server that is known",
+      preset_names_, parse_keys);
+  list.words("--preset-label", "NAME[,NAME]",
+             "Read these labels of a preset, too, which are private, such as the text of a query",
+             private_labels_, parse_keys);
   list.words("--variable,--tls", "[MODULE:]SYMBOL[+N][->[+]N...]:TYPE[=KEY]",
              "A variable as a label, thread-local or of the process, or @title (repeatable, each "
              "counts as one of the " +
@@ -98,6 +130,48 @@ void LabelOptions::declare(OptionList& list) {
   list.words("--process-label", "PROPERTY[=KEY]",
              names_in(kProcessProperties, " or ") + " of the process (repeatable, or with commas)",
              of_process.properties, parse_properties);
+}
+
+void LabelOptions::check() {
+  if (preset_names_.empty() && !private_labels_.empty()) {
+    refuse("--preset-label has a meaning with --preset only");
+  }
+  std::vector<PresetDescription> loaded;
+  for (const std::string& name : preset_names_) {
+    if (name == "auto") {
+      any_preset = true;
+      KnownPresets known = load_known_presets();
+      if (!known.problems.empty()) refuse("--preset", name, known.problems.front());
+      std::erase_if(known.presets,
+                    [](const PresetDescription& preset) { return !fits_by_symbols(preset); });
+      if (known.presets.empty()) refuse("--preset", name, "no preset is installed");
+      std::ranges::move(known.presets, std::back_inserter(loaded));
+      continue;
+    }
+    auto preset = load_preset(name);
+    if (!preset) refuse("--preset", name, preset.error().context);
+    loaded.push_back(*std::move(preset));
+  }
+  for (const std::string& name : private_labels_) refuse_unknown_label(loaded, name);
+  for (PresetDescription& preset : loaded) {
+    keep_named(preset, private_labels_);
+    for (const DescribedLabel& label : preset.labels) {
+      refuse_own_key("--preset", preset.name, label.key);
+    }
+    presets.push_back(std::make_shared<FilePreset>(std::move(preset)));
+  }
+}
+
+std::string LabelOptions::no_preset_text() const {
+  std::vector<std::string> names;
+  for (const auto& preset : presets) names.emplace_back(preset->name());
+  return "no file of a process is a server that is known: " + in_words(names, " or ") +
+         "; docs/presets.md says how a preset is written";
+}
+
+std::string LabelOptions::missing_text(const MissingPreset& missing) const {
+  return "--preset " + std::string(presets[missing.index]->name()) + ": " +
+         finding_clause(missing.finding);
 }
 
 std::string LabelOptions::missing_text(const MissingVariable& missing) const {

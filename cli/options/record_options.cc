@@ -133,6 +133,7 @@ void RecordOptions::check(const OptionList& list, const CommandTail& tail) {
   command = tail.command;
   command_line = tail.command_line;
   check_targets(*this);
+  unpublished.check();
   OutputOptions::check();
   choose_backend(list, *this);
   if (call_graph == LS_CALL_GRAPH_NONE) {

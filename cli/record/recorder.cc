@@ -21,8 +21,9 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
       options_(options),
       process_labels_(options.process_labels),
       builder_(options.timed_samples, options.period_ns, options.labels, options.kinds),
-      planner_(PlannerOptions{.variables = options.variables}),
+      planner_(PlannerOptions{.variables = options.variables, .presets = options.presets}),
       variables_seen_(options.variables.size()),
+      presets_seen_(options.presets.size()),
       has_accounts_(std::ranges::any_of(options.kinds, has_account)) {}
 
 Status Recorder::add(Pid pid) {
@@ -133,14 +134,19 @@ void Recorder::note_plan(Pid pid, const ProcessPlan& plan) {
     if (lost_publishers_.size() == kMostLost) break;
     lost_publishers_.try_emplace(refusal.path, LostPublisher{pid, finding_clause(refusal.finding)});
   }
-  for (std::size_t i = 0; i < variables_seen_.size(); ++i) {
-    const auto missing = std::ranges::find(plan.missing, i, &MissingVariable::index);
-    if (missing == plan.missing.end()) {
-      variables_seen_[i].found |= plan.modules != 0;
-    } else if (!variables_seen_[i].missing) {
-      variables_seen_[i].missing = *missing;
+  const auto note = [&](auto& seen, const auto& all_missing) {
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      const auto missing =
+          std::ranges::find_if(all_missing, [&](const auto& one) { return one.index == i; });
+      if (missing == all_missing.end()) {
+        seen[i].found |= plan.modules != 0;
+      } else if (!seen[i].missing) {
+        seen[i].missing = *missing;
+      }
     }
-  }
+  };
+  note(variables_seen_, plan.missing);
+  note(presets_seen_, plan.missing_presets);
 }
 
 Status Recorder::stop() {

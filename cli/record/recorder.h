@@ -29,11 +29,14 @@
 
 namespace labelscope::cli {
 
-// What the plans of processes found out about a variable of --variable.
-struct VariableSeen {
-  bool found = false;                        // some process had it
-  std::optional<MissingVariable> missing{};  // the reason of a process that has not
+// What the plans of processes found out about a variable of --variable, or a preset.
+template <class Missing>
+struct Seen {
+  bool found = false;                // some process had it
+  std::optional<Missing> missing{};  // the reason of a process that has not
 };
+using VariableSeen = Seen<MissingVariable>;
+using PresetSeen = Seen<MissingPreset>;
 
 // A file whose labels were not read, because its process has too many publishers.
 struct LostPublisher {
@@ -50,6 +53,7 @@ class Recorder final : private EventHandler {
     LabelRules labels{};          // decide which labels are kept
     ProcessLabelOptions process_labels{};
     std::vector<VariableSpec> variables{};  // variables whose values are labels
+    ModulePresets presets{};                // labels of stock servers
   };
 
   // Samples nothing yet.
@@ -91,6 +95,8 @@ class Recorder final : private EventHandler {
   }
   // By path; of very many the first ones.
   const std::map<std::string, LostPublisher>& lost_publishers() const { return lost_publishers_; }
+  // The same about a preset.
+  const PresetSeen& preset_seen(std::size_t preset) const { return presets_seen_[preset]; }
   const Sampler& sampler() const { return *sampler_; }
   const MetKeys& met_keys() const { return builder_.met_keys(); }
   const ProcessLabelReader& process_labels() const { return process_labels_; }
@@ -143,6 +149,7 @@ class Recorder final : private EventHandler {
   // indexed by whether they publish and whether something was refused
   std::array<Pid, 4> examples_{};
   std::vector<VariableSeen> variables_seen_;
+  std::vector<PresetSeen> presets_seen_;
   TableTimes table_times_;
   std::map<std::string, LostPublisher> lost_publishers_;
   bool has_accounts_;  // some samples share out the time of their threads

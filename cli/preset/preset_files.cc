@@ -1,0 +1,123 @@
+#include "cli/preset/preset_files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <system_error>
+
+#include "elf/regular_file.h"
+
+namespace labelscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::string_view kEnding = ".preset";
+
+fs::path own_program() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error);
+}
+
+std::vector<fs::path> folders() {
+  return {"/etc/labelscope/presets",
+          own_program().parent_path().parent_path() / "share/labelscope/presets"};
+}
+
+// Returns why a file may not steer labelscope; empty if it may.
+std::string refuse_owner(const struct stat& about) {
+  if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return "others than its owner may write it: chmod go-w makes it safe";
+  }
+  struct stat program {};
+  const bool known = ::stat("/proc/self/exe", &program) == 0;
+  if (about.st_uid == 0 || about.st_uid == ::geteuid() ||
+      (known && about.st_uid == program.st_uid)) {
+    return {};
+  }
+  return "it belongs to another user, with number " + std::to_string(about.st_uid) +
+         ": chown root makes it safe";
+}
+
+Result<std::string> read_file(const std::string& path) {
+  auto file = open_regular_file(path);
+  if (!file) return std::move(file).error();
+  struct stat about {};
+  if (::fstat(file->get(), &about) != 0) return system_error(errno, "cannot be read");
+  if (std::string why = refuse_owner(about); !why.empty()) {
+    return Error{ErrorCode::kPermission, std::move(why)};
+  }
+  // One byte more than a preset may have shows that there is more.
+  std::string text(kMostPresetBytes + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = ::read(file->get(), text.data() + size, text.size() - size);
+    if (got < 0) return system_error(errno, "cannot be read");
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  text.resize(size);
+  return text;
+}
+
+Result<PresetDescription> load_file(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) return Error{text.error().code, path + ": " + text.error().context};
+  auto preset = parse_preset(*text);
+  if (preset) return preset;
+  const bool has_line = preset.error().context.starts_with("line ");
+  return Error{preset.error().code, path + (has_line ? ", " : ": ") + preset.error().context};
+}
+
+// The files of both folders by their preset's name. Those of the administrator come first.
+std::map<std::string, std::string> known_files() {
+  std::map<std::string, std::string> files;
+  for (const fs::path& folder : folders()) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const fs::path& path = entry->path();
+      if (path.extension() == kEnding) files.try_emplace(path.stem().string(), path.string());
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<PresetDescription> load_preset(const std::string& name) {
+  if (name.find('/') != std::string::npos) return load_file(name);
+  const auto files = known_files();
+  if (const auto file = files.find(name); file != files.end()) return load_file(file->second);
+  const std::string names = known_preset_names();
+  return Error{ErrorCode::kNotFound,
+               "there is no preset " + name +
+                   (names.empty() ? std::string("; none is installed") : "; there are " + names) +
+                   ". The name of a file has a slash in it"};
+}
+
+KnownPresets load_known_presets() {
+  KnownPresets known;
+  for (const auto& [name, path] : known_files()) {
+    auto preset = load_file(path);
+    if (preset) {
+      known.presets.push_back(*std::move(preset));
+    } else {
+      known.problems.push_back(preset.error().context);
+    }
+  }
+  return known;
+}
+
+std::string known_preset_names() {
+  std::string names;
+  for (const auto& [name, path] : known_files()) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+bool fits_by_symbols(const PresetDescription& preset) { return !preset.match.empty(); }
+
+}  // namespace labelscope::cli

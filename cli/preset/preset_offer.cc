@@ -1,0 +1,100 @@
+#include "cli/preset/preset_offer.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "cli/preset/preset_files.h"
+#include "cli/text/escape.h"
+#include "labelscope/observe.h"
+#include "labelscope/plan.h"
+#include "labelscope/target.h"
+#include "preset/file_preset.h"
+
+namespace labelscope::cli {
+namespace {
+
+// A server may have a thousand processes; the first ones are as good.
+constexpr std::size_t kMostProcesses = 32;
+// Values are read again until some process says something, since a thread may be between two
+// requests.
+constexpr int kMostLooks = 20;
+
+// A preset that fits a process, and how to read it there.
+struct Fit {
+  std::shared_ptr<LiveProcess> process;
+  Pid pid{};
+  Publisher publisher;
+  std::shared_ptr<const ProcessFacts> facts;
+};
+
+ModulePresets known_presets() {
+  ModulePresets presets;
+  for (PresetDescription& preset : load_known_presets().presets) {
+    if (!fits_by_symbols(preset)) continue;
+    std::erase_if(preset.labels, [](const DescribedLabel& label) { return label.is_private; });
+    presets.push_back(std::make_shared<FilePreset>(std::move(preset)));
+  }
+  return presets;
+}
+
+std::vector<Fit> find_fits(std::span<const Pid> pids, const ModulePresets& presets) {
+  std::vector<Fit> fits;
+  const Planner planner({.presets = presets});
+  for (const Pid pid : pids.first(std::min(pids.size(), kMostProcesses))) {
+    auto process = LiveProcess::open(pid);
+    if (!process) continue;
+    std::shared_ptr<LiveProcess> shared = *std::move(process);
+    auto plan = planner.for_another_process().plan(*shared);
+    if (!plan) continue;
+    for (const Publisher& publisher : plan->publishers) {
+      if (publisher.recipe.source != LS_SOURCE_PRESET) continue;
+      fits.push_back({shared, pid, publisher, plan->facts});
+    }
+  }
+  return fits;
+}
+
+// The labels of the process's first thread, which runs on meanwhile.
+std::string labels_now(const Fit& fit) {
+  ThreadState thread;
+  thread.tid = Tid{raw(fit.pid)};
+  thread.facts = fit.facts.get();
+  thread.first = true;
+  const Observation seen =
+      observe(std::span(&fit.publisher.recipe, 1), thread, fit.process->memory());
+  std::string text;
+  for (const Label& label : seen.labels) {
+    text +=
+        (text.empty() ? "" : " ") + escape_terminal(label.key) + "=" + escape_terminal(label.value);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string offer_presets(std::span<const Pid> pids) {
+  const ModulePresets presets = known_presets();
+  const std::vector<Fit> fits = find_fits(pids, presets);
+  if (fits.empty()) return {};
+  // The one that says most is the best example.
+  std::string said;
+  const Fit* best = &fits.front();
+  for (int look = 0; look < kMostLooks && said.empty(); ++look) {
+    for (const Fit& fit : fits) {
+      std::string now = labels_now(fit);
+      if (now.size() <= said.size()) continue;
+      said = std::move(now);
+      best = &fit;
+    }
+  }
+  constexpr std::string_view kPreset = "preset ";
+  std::string named = best->publisher.named;
+  if (named.starts_with(kPreset)) named.erase(0, kPreset.size());
+  const std::string name = named.substr(0, named.find(' '));
+  std::string text = "--preset " + name + " fits (" + named + ")";
+  if (said.empty()) return text + ", and has no labels at this moment";
+  return text + ", and says of process " + std::to_string(raw(best->pid)) + " now: " + said;
+}
+
+}  // namespace labelscope::cli
