@@ -1,9 +1,12 @@
 // Walks, inspects, renders. A file that the user names is inspected, or there is an error message;
 // below a directory only possible programs and libraries are inspected.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/host/exit_status.h"
@@ -12,17 +15,40 @@
 #include "cli/inspect/file_report.h"
 #include "cli/inspect/file_walk.h"
 #include "cli/inspect/unwind_report.h"
+#include "cli/preset/preset_files.h"
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
+#include "elf/elf_image.h"
+#include "preset/file_preset.h"
 
 namespace labelscope::cli {
 namespace {
 
-void look_at(const FoundFile& found, UniqueFd fd, bool all, InspectReport& report) {
+// Asks each preset whether it fits. A file that cannot be opened again fits none.
+std::vector<PresetReport> try_presets(const std::vector<PresetDescription>& known,
+                                      const UniqueFd& fd) {
+  auto image = ElfImage::open(UniqueFd(::dup(fd.get())));
+  std::vector<PresetReport> reports;
+  if (!image) return reports;
+  for (const PresetDescription& preset : known) {
+    PresetFit fit = fit_preset(preset, *image);
+    PresetReport report{
+        preset.name, fit.matches, std::move(fit.variant), std::move(fit.why_not), {}};
+    for (const DescribedLabel& label : preset.labels) {
+      if (!label.is_private) report.labels.push_back(label.key);
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+void look_at(const FoundFile& found, UniqueFd fd, bool all,
+             const std::vector<PresetDescription>& presets, InspectReport& report) {
   ++report.looked_at;
   const bool elf = is_elf(fd);
   if (!elf && !found.named) return;
   FileReport file{found.path, mapped_path(found.path), {}};
+  if (elf) file.presets = try_presets(presets, fd);
   auto inspection = inspect_file(std::move(fd), file.mapped_path);
   if (!inspection) {
     const bool foreign = elf && inspection.error().code == ErrorCode::kUnsupported;
@@ -36,7 +62,10 @@ void look_at(const FoundFile& found, UniqueFd fd, bool all, InspectReport& repor
   const Verdict verdict = file.inspection.verdict;
   const bool publishes = is_readable(verdict);
   report.publishing += publishes ? 1 : 0;
-  if (found.named || all || verdict != Verdict::kNothing) report.files.push_back(std::move(file));
+  const bool has_preset = std::ranges::any_of(file.presets, &PresetReport::matches);
+  if (found.named || all || has_preset || verdict != Verdict::kNothing) {
+    report.files.push_back(std::move(file));
+  }
 }
 
 void report_problems(const std::vector<FileProblem>& problems) {
@@ -135,10 +164,15 @@ int run(const InspectOptions& options) {
     return kExitRuntimeError;
   }
   if (options.unwind) return run_unwind(options);
+  KnownPresets known = load_known_presets();
+  for (const std::string& problem : known.problems) log::warning(escape_terminal(problem));
+  // One for any program says nothing of a file.
+  std::erase_if(known.presets,
+                [](const PresetDescription& preset) { return !fits_by_symbols(preset); });
   InspectReport report;
   FileWalk walk;
   walk.use = [&](const FoundFile& found, UniqueFd fd) {
-    look_at(found, std::move(fd), options.all, report);
+    look_at(found, std::move(fd), options.all, known.presets, report);
   };
   walk.problem = [&](const FoundFile& found, Error error) {
     report.problems.push_back({found.path, std::move(error), found.named});

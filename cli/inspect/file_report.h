@@ -12,12 +12,24 @@
 
 namespace labelscope::cli {
 
+// Whether a preset fits a file.
+struct PresetReport {
+  std::string name;
+  bool matches = false;  // the file is the preset's server, by its symbols
+  std::string variant;
+  std::string why_not;
+  std::vector<std::string> labels;  // without private ones
+
+  bool fits() const { return matches && why_not.empty(); }
+};
+
 struct FileReport {
   std::string path;  // as the user named it, or as it was found below a directory
   // The path without symbolic links: a process that maps the file shows it by this name, and the
   // ABI's expression is matched against it.
   std::string mapped_path;
   FileInspection inspection;
+  std::vector<PresetReport> presets{};  // those that are known
 };
 
 // Returns the processor. For a file of a platform that the ABI does not know, it is that platform.

@@ -65,6 +65,14 @@ Json file_json(const FileReport& file) {
                                  })},
       {"relocation_count", seen.relocation_count},
       {"imports_variable", seen.imports_variable},
+      {"presets", array_json(file.presets,
+                             [](const PresetReport& preset) {
+                               return Json{{"name", preset.name},
+                                           {"fits", preset.fits()},
+                                           {"version", preset.variant},
+                                           {"why_not", bytes_json(preset.why_not)},
+                                           {"labels", preset.labels}};
+                             })},
       {"findings", array_json(seen.findings, finding_json)}};
 }
 

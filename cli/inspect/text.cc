@@ -77,6 +77,42 @@ std::string verdict_sentence(const FileInspection& seen) {
                                : "publishes nothing";
 }
 
+// For the table: a line for each preset that fits, or that would if it knew the version.
+void append_fitting(const FileReport& file, std::string& text) {
+  for (const PresetReport& preset : file.presets) {
+    if (preset.fits()) {
+      text += "    preset " + preset.name + (preset.variant.empty() ? "" : " " + preset.variant) +
+              " fits: labelscope record --preset " + preset.name + "\n";
+    } else if (preset.matches) {
+      text +=
+          "    preset " + preset.name + " does not fit: " + escape_terminal(preset.why_not) + "\n";
+    }
+  }
+}
+
+// For the details: all of them.
+std::string preset_lines(const FileReport& file) {
+  std::string text;
+  std::string others;
+  for (const PresetReport& preset : file.presets) {
+    if (!preset.matches) {
+      others += (others.empty() ? "" : "; ") + preset.name + ": " + preset.why_not;
+      continue;
+    }
+    text += "  preset   " + preset.name + (preset.variant.empty() ? "" : " " + preset.variant);
+    if (!preset.fits()) {
+      text += " does not fit: " + escape_terminal(preset.why_not) + "\n";
+      continue;
+    }
+    std::string labels;
+    for (const std::string& label : preset.labels) labels += (labels.empty() ? "" : ", ") + label;
+    text += " fits: record --preset " + preset.name + " reads " + labels + "\n";
+  }
+  if (text.empty() && !others.empty())
+    text = "  preset   none fits (" + escape_terminal(others) + ")\n";
+  return text;
+}
+
 std::string symbol_line(const char* table, const std::optional<ElfSymbol>& symbol) {
   std::string text = std::string("    ") + table + "  ";
   if (!symbol) return text + "not there\n";
@@ -119,6 +155,7 @@ std::string render_table(std::span<const FileReport> files) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     append_row(rows[i + 1], widths, text);
     append_findings(files[i].inspection, "    ", text);
+    append_fitting(files[i], text);
   }
   return text;
 }
@@ -162,6 +199,7 @@ std::string render_details(const FileReport& file) {
   }
   if (names.version_symbol != nullptr) text += symbol_lines(names.version_symbol, seen.version);
   if (names.variable_symbol != nullptr) text += symbol_lines(names.variable_symbol, seen.variable);
+  text += preset_lines(file);
   if (!seen.findings.empty()) text += "  findings\n";
   append_findings(seen, "    ", text);
   return text;

@@ -93,10 +93,10 @@ class Recorder final : private EventHandler {
   const VariableSeen& variable_seen(std::size_t variable) const {
     return variables_seen_[variable];
   }
-  // By path; of very many the first ones.
-  const std::map<std::string, LostPublisher>& lost_publishers() const { return lost_publishers_; }
   // The same about a preset.
   const PresetSeen& preset_seen(std::size_t preset) const { return presets_seen_[preset]; }
+  // By path; of very many the first ones.
+  const std::map<std::string, LostPublisher>& lost_publishers() const { return lost_publishers_; }
   const Sampler& sampler() const { return *sampler_; }
   const MetKeys& met_keys() const { return builder_.met_keys(); }
   const ProcessLabelReader& process_labels() const { return process_labels_; }
