@@ -110,7 +110,8 @@ const std::vector<Sighting>* Planning::kept(const Module& module) const {
 int Planning::claim_of(const Module& module) const {
   const std::vector<Sighting>* found = kept(module);
   const auto is_named = [&](const Sighting& sighting) {
-    return sighting.declares && !sought_[sighting.sought].source->named().empty();
+    const Sought& sought = sought_[sighting.sought];
+    return sighting.declares && (sought.variable != nullptr || sought.preset != nullptr);
   };
   if (is_main(module) || (found != nullptr && std::ranges::any_of(*found, is_named))) return 0;
   return is_publisher_name(module.path) ? 1 : 2;
