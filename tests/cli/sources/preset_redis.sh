@@ -39,6 +39,7 @@ tids = {line["id"]: line["tid"] for line in lines if line["type"] == "thread"}
 planned = {("sort", "acme", "queue", "0"), ("zinterstore", "default", "stats", "0")}
 usec = {m[1]: int(m[2]) for m in re.finditer(r"cmdstat_(\w+):calls=\d+,usec=(\d+)", open(sys.argv[2]).read())}
 counts = {"sort": 0, "zinterstore": 0}
+unnamed = 0
 for sample in (line for line in lines if line["type"] == "sample"):
     labels = sets[sample["labels"]]
     if not labels: continue
@@ -46,9 +47,14 @@ for sample in (line for line in lines if line["type"] == "sample"):
     who = tuple(labels.get(key) for key in ("command", "user", "client", "db"))
     # The test's own redis-cli runs for a moment.
     if who[2] is None: continue
+    # A command that is still read has no name yet.
+    if who[0] is None and any(who[1:] == one[1:] for one in planned):
+        unnamed += 1
+        continue
     if who not in planned: sys.exit(f"no such command of such a client: {who}")
     counts[who[0]] += 1
 total = sum(counts.values())
+if unnamed > 0.05 * total: sys.exit(f"{unnamed} samples of planned clients without a command, of {total}")
 if total < 150: sys.exit(f"only {total} samples with labels")
 time = usec["sort"] + usec["zinterstore"]
 for command, count in counts.items():
