@@ -232,7 +232,8 @@ std::set<std::string> Triggers::missing() const {
   for (std::size_t i = 0; i + 1 < declared_.begins.size(); ++i) {
     const std::string& begin = declared_.begins[i];
     const std::string& end = declared_.ends[i];
-    if (!is_found(begin) || !is_found(end)) missing.insert(begin + ":" + end);
+    if (!is_found(begin) || !is_found(end))
+      missing.insert(std::string(begin).append(":").append(end));
   }
   return missing;
 }

@@ -121,11 +121,11 @@ void DebugFiles::by_build_id(const std::string& build_id, Search& search) const 
 // Searches as gdb(1) does: in the folder of the file itself, and in a copy of the tree of folders.
 void DebugFiles::by_name(const std::string& name, const std::string& path, Search& search) const {
   if (!is_plain_name(name)) return;
-  for (const std::string& folder : given_) search.look_at(folder + "/" + name);
+  for (const std::string& folder : given_)
+    search.look_at(std::string(folder).append("/").append(name));
   if (!is_plain_path(path)) return;
-  for (const std::string& folder : folders_) {
-    search.look_at(folder + folder_of(path) + "/" + name);
-  }
+  const std::string inner = folder_of(path) + "/" + name;
+  for (const std::string& folder : folders_) search.look_at(folder + inner);
   for (const char* inside : {"", "/.debug"}) search.look_beside(folder_of(path) + inside, name);
 }
 

@@ -114,7 +114,7 @@ Status forbid_calls() {
   const std::unique_ptr<void, void (*)(scmp_filter_ctx)> filter(
       seccomp_init(kSanitized ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS), seccomp_release);
   if (!filter) return Error{ErrorCode::kSystem, "seccomp cannot be set up (libseccomp)"};
-  const scmp_filter_ctx context = filter.get();
+  scmp_filter_ctx context = filter.get();
   int failed = 0;
   const auto rule = [&](std::uint32_t action, int call, auto... conditions) {
     const int result =

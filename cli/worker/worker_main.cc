@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kNoLimit{-1};
 // If labelscope is gone there is no one to report to, and libdw cannot be left in the middle.
 [[noreturn]] void leave(int status) { _exit(status); }
 
-void send_or_leave(Channel& channel, Message message) {
+void send_or_leave(Channel& channel, const Message& message) {
   if (!channel.send(message, kMostPatience)) leave(0);
 }
 
