@@ -84,6 +84,12 @@ static __always_inline __s32 ls_system_call_of(struct task_struct* task) {
 #endif
 }
 
+/* Threads of the kernel and of io_uring never come back to user mode, so they cannot take samples.
+ * They wait for work alone. */
+static __always_inline _Bool ls_takes_samples(const struct task_struct* task) {
+  return !(task->flags & (LS_TASK_KERNEL | config.worker_flag));
+}
+
 static __always_inline _Bool ls_is_recorded(__u32 pid) {
   struct ls_found_process found = ls_find_process(pid);
   return found.process &&
@@ -91,7 +97,7 @@ static __always_inline _Bool ls_is_recorded(__u32 pid) {
 }
 
 static __always_inline void ls_leave(struct task_struct* task, _Bool runnable, __u64 now) {
-  if (task->flags & LS_TASK_KERNEL) return;
+  if (!ls_takes_samples(task)) return;
   struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
   if (ids.pid == 0) return;
   struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
@@ -113,7 +119,7 @@ static __always_inline void ls_leave(struct task_struct* task, _Bool runnable, _
 static int ls_sample_wait(struct bpf_map* map, void* key, void* value);
 
 static __always_inline void ls_return(struct task_struct* task, __u64 now) {
-  if (task->flags & LS_TASK_KERNEL) return;
+  if (!ls_takes_samples(task)) return;
   struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
   struct ls_off_cpu* thread = ids.pid ? bpf_map_lookup_elem(&off_cpu_threads, &ids.tid) : 0;
   if (!thread || thread->left_ns == 0) return;
@@ -172,7 +178,7 @@ int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct* task) {
   (void)ctx;
-  if (task->flags & LS_TASK_KERNEL) return 0;
+  if (!ls_takes_samples(task)) return 0;
   struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
   struct ls_off_cpu* thread = ids.pid ? bpf_map_lookup_elem(&off_cpu_threads, &ids.tid) : 0;
   if (thread && thread->left_ns != 0 && thread->woken_ns == 0)
@@ -209,11 +215,9 @@ static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
   ls_clear_labels(&own->reading.labels);
   own->reading.fault.size = 0;
   own->ended = found.process == 0;
-  own->is_worker = config.worker_flag && ls_current_thread().flags & config.worker_flag;
+  own->is_worker = 0;
   if (!found.process) {
     own->reading.labels.head.outcome = LS_UNREADABLE_VANISHED;
-  } else if (own->is_worker) {
-    own->reading.labels.head.flags = LS_NEVER_TOUCHED;
   } else {
     ls_copy_process(own, &found);
     own->reading.x28 = ls_wanted_x28(0, &own->reading.recipes);

@@ -80,9 +80,8 @@ static __always_inline void ls_take_stack(void* ctx, const bpf_user_pt_regs_t* r
  * thread came from user mode. */
 static __always_inline void ls_take_own_stack(struct ls_slot slot, struct ls_scratch* own) {
   own->sample.stack = (struct ls_stack_head){};
-  if (own->is_worker || own->ended) {
-    if (config.call_graph != LS_CALL_GRAPH_NONE)
-      own->sample.stack.end = own->is_worker ? LS_STACK_ROOT : LS_STACK_MISSING;
+  if (own->ended) {
+    if (config.call_graph != LS_CALL_GRAPH_NONE) own->sample.stack.end = LS_STACK_MISSING;
     return;
   }
   if (config.call_graph == LS_CALL_GRAPH_FP) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "bpf/load/kernel.h"
 #include "bpf/snapshot/task_iterators.h"
 #include "bpf/wire/task_records.h"
 #include "process/cpu_times.h"
@@ -34,9 +35,11 @@ std::string thread_path(Pid pid, Tid tid, const char* name) {
   return "/proc/" + std::to_string(raw(pid)) + "/task/" + std::to_string(raw(tid)) + "/" + name;
 }
 
+// Threads of io_uring wait for work alone, and are left out as in off_cpu.bpf.h.
 bool waits(Pid pid, Tid tid) {
   const auto stat = read_thread_stat(thread_path(pid, tid, "stat"));
-  return stat && stat->state != 'R' && !has_ended(stat->state);
+  return stat && stat->state != 'R' && !has_ended(stat->state) &&
+         (stat->flags & worker_flags()) == 0;
 }
 
 // Returns the system call that the thread waits in, or -1. The kernel shows "running" for a thread
