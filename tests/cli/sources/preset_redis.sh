@@ -17,9 +17,11 @@ grep -q "redis .* fits" "$work/stdout" || skip_test "no variant of the preset fi
 redis acl setuser acme on '>pw' '~*' '+@all' >/dev/null
 for ((i = 0; i < 3000; i++)); do echo "RPUSH list $((i * 7919 % 3000))"; done | redis >/dev/null
 for ((i = 0; i < 1500; i++)); do printf 'ZADD a %d m%d\nZADD b %d m%d\n' $i $i $i $((i * 2)); done | redis >/dev/null
-# client <line...>: a connection that sends these lines, and the last one again and again.
+# client <line...>: a connection that sends these lines, and the last one again and again. It is
+# started without the function above, so that its number is that of the client, and not of a shell
+# around it, which would leave it behind.
 client() {
-  redis >/dev/null 2>&1 < <(printf '%s\n' "${@:1:$#-1}" && exec yes "${!#}") &
+  redis-cli -s "$work/redis" >/dev/null 2>&1 < <(printf '%s\n' "${@:1:$#-1}" && exec yes "${!#}") &
   children+=($!)
 }
 client 'AUTH acme pw' 'CLIENT SETNAME queue' 'SELECT 0' 'SORT list LIMIT 0 5'
