@@ -180,8 +180,11 @@ LS_ROUND ls_preset_round(__u32 i, void* argument) {
   return rounds->next >= LS_PRESET_END;
 }
 
-static __always_inline __u32 ls_walk_preset(LS_OF_TASK __u32 index, struct ls_reading* reading,
-                                            __u64 located, __u32 publisher) {
+/* This stands beside ls_walk_publisher(), and not below it: all functions that call
+ * each other have 512 bytes of stack together, and the step needs its own part. */
+LS_FUNCTION __u32 ls_walk_preset(LS_OF_TASK __u32 index, __u64 located, __u32 publisher) {
+  struct ls_reading* reading = ls_reading_at(index);
+  if (!reading) return LS_UNREADABLE_NOT_RESIDENT;
   const struct ls_tls_recipe* recipe = &reading->recipe;
   const struct ls_preset_program* program =
       ls_preset_at(((const struct ls_preset_recipe*)recipe->parameters)->preset);
@@ -200,13 +203,18 @@ static __always_inline __u32 ls_walk_preset(LS_OF_TASK __u32 index, struct ls_re
 LS_FUNCTION __u32 ls_walk_publisher(LS_OF_TASK __u32 index, __u64 variable, __u32 publisher) {
   struct ls_reading* reading = ls_reading_at(index);
   if (!reading) return LS_UNREADABLE_NOT_RESIDENT;
-#ifdef LS_WITH_PRESETS
-  if (reading->recipe.source == LS_SOURCE_PRESET)
-    return ls_walk_preset(LS_TASK index, reading, variable, publisher);
-#endif
   struct ls_memory memory = LS_MEMORY(reading);
   return ls_walk_source(&memory, &reading->walk, &reading->go, &reading->labels, &reading->recipe,
                         variable, publisher);
+}
+
+static __always_inline __u32 ls_walk_recipe(LS_OF_TASK __u32 index, __u32 source, __u64 variable,
+                                            __u32 publisher) {
+#ifdef LS_WITH_PRESETS
+  if (source == LS_SOURCE_PRESET) return ls_walk_preset(LS_TASK index, variable, publisher);
+#endif
+  (void)source;
+  return ls_walk_publisher(LS_TASK index, variable, publisher);
 }
 
 /* Reads the labels of publisher number `i`. Returns false if there is none. */
@@ -223,7 +231,7 @@ static __always_inline _Bool ls_read_publisher(LS_OF_TASK __u32 index, struct ls
   ls_locate(&memory, &reading->recipe, thread_pointer, reading->x28, &where);
   head->flags |= where.flags;
   if (where.outcome == LS_LABELLED)
-    where.outcome = ls_walk_publisher(LS_TASK index, where.address, i);
+    where.outcome = ls_walk_recipe(LS_TASK index, reading->recipe.source, where.address, i);
   if (where.outcome > LS_UNLABELLED) {
     head->flags |= LS_PARTLY_UNREADABLE;
     /* Only the first reason is kept. */
