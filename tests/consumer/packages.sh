@@ -185,7 +185,7 @@ needed=$(readelf --dynamic "$program" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
 newest=$(readelf --version-info --wide "$program" | grep -oE 'GLIBC_[0-9.]+' |
   sort --unique --version-sort | tail -n 1)
 if [[ $(source /etc/os-release && echo "${ID:-}${VERSION_ID:-}") == debian12 ]]; then
-  grep -q "that is glibc ${newest#GLIBC_} or newer" "$TREE/README.md" ||
+  grep -q "needs glibc ${newest#GLIBC_} or newer" "$TREE/README.md" ||
     fail "the archive's program needs $newest; README.md says another"
 fi
 "$program" check "$(echo labelscope-*/lib/libcustomlabels.so)" >out || fail "check: $(cat out)"

@@ -93,7 +93,8 @@ CheckReport check_staying(const fs::path& program) {
   INFO((target ? std::string() : target.error().context));
   REQUIRE(target);
   LiveCheckOptions options;
-  options.samples = 20;
+  // That takes a tenth of a second: a writer whose mistake is a change makes ten changes meanwhile.
+  options.samples = 50;
   CheckReport report;
   const Status status = cli::check_process(target->pid(), options, report);
   INFO((status ? std::string() : status.error().context));

@@ -60,7 +60,7 @@ static void* move_names(void* ignored) {
         &all, 2,
         key_value("threadlocal.attribute_key_map", array_of(turn % 2 == 0 ? moved : names, 2)));
     publish(all);
-    usleep(50000);
+    usleep(10000);
   }
   return ignored;
 }
