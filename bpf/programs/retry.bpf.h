@@ -12,9 +12,9 @@
  *               |   read, bring a page in, read again, ...   |
  *               |   LABELS record with this retry_id --------|--> user space completes the sample
  *
- * The task work is of the "resume" kind, which interrupts no system call. It needs Linux 6.18. That
- * is why the sampler is compiled twice: libbpf refuses an object if the kernel lacks a function
- * that the object names. */
+ * The task work is of the "resume" kind, which interrupts no system call. It needs Linux 6.18, and
+ * libbpf refuses an object if the kernel lacks a function that the object names. So the sampler is
+ * compiled without it, with it, and with the argument that Linux 7.x adds (bpf/CMakeLists.txt). */
 #ifndef LABELSCOPE_BPF_RETRY_BPF_H
 #define LABELSCOPE_BPF_RETRY_BPF_H
 
