@@ -11,6 +11,10 @@
 #                                the programs that are installed)
 #   scripts/bench.sh sources     what each label source costs in the kernel, next to ABI v1 (4 minutes)
 #   scripts/bench.sh chain       a million stacks compared with the program's own account (5 minutes)
+#   scripts/bench.sh overhead    how much slower a program gets while it is recorded, next to perf record -g and
+#                                bpftrace, above an empty event and an empty BPF program (8 minutes)
+#   --json FILE                  keeps the last table as JSON
+#   --compare FILE               compares it with one that was kept
 #
 # Root (or sudo) is needed for BPF. Other work on the machine costs precision, so the load is
 # printed with the results.
@@ -18,13 +22,25 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-benches=("$@")
+benches=()
+trend=()
+while (($# > 0)); do
+  case $1 in
+    --json | --compare)
+      (($# > 1)) || { printf 'bench.sh: %s needs a file\n' "$1" >&2; exit 2; }
+      trend+=("$1" "$(realpath -- "$2")")
+      shift
+      ;;
+    *) benches+=("$1") ;;
+  esac
+  shift
+done
 ((${#benches[@]} > 0)) || benches=(labels elf samples writer)
 for bench in "${benches[@]}"; do
   case $bench in
-    labels | elf | samples | writer | costs | stacks | sources | chain) ;;
+    labels | elf | samples | writer | costs | stacks | sources | chain | overhead) ;;
     -h | --help) usage; exit 0 ;;
-    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources or chain)\n' "$bench" >&2; exit 2 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain or overhead)\n' "$bench" >&2; exit 2 ;;
   esac
 done
 
@@ -37,7 +53,7 @@ say "Building with $(build_jobs) jobs"
 targets=()
 for bench in "${benches[@]}"; do
   case $bench in
-    costs | stacks) targets+=(labelscope) ;;
+    costs | stacks | overhead) targets+=(labelscope) ;;
     sources) targets+=(labelscope labelscope_go_labels) ;;
     chain) targets+=(test_sampler_unwind) ;;
     *) targets+=("bench_$bench") ;;
@@ -86,6 +102,9 @@ for bench in "${benches[@]}"; do
       run "What each label source costs" python3 "$root_dir/tests/bench/source_costs.py" \
         --labelscope "$build/cli/labelscope" "${go[@]}"
       ;;
+    overhead)
+      run "What a recording costs the program" python3 "$root_dir/tests/bench/overhead.py" --labelscope "$build/cli/labelscope"
+      ;;
     chain)
       run "Stacks against their labels" "$build/tests/kernel/test_sampler_unwind" "[.chain]"
       ;;
@@ -94,4 +113,4 @@ done
 
 echo
 echo "== Against the aims =="
-awk -F '\t' '{ printf "%-62s %10s   %-18s %s\n", $1, $2, $3, $4 }' "$aims"
+python3 "$root_dir/tests/bench/trend.py" "$aims" "${trend[@]}"
