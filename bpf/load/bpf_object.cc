@@ -118,9 +118,10 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   resize(loaded->object_, "exec_counts", options.max_processes);
   resize(loaded->object_, "unwind_processes", options.max_processes);
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
-  resize(loaded->object_, "scratch", loaded->slots_ + (object.retries ? LS_RETRY_SCRATCHES : 0));
-  resize(loaded->object_, "unwind_scratch",
-         loaded->slots_ + (object.retries ? LS_RETRY_SCRATCHES : 0));
+  for (const char* of_each_slot : {"scratch", "unwind_scratch", "kept_rules"}) {
+    resize(loaded->object_, of_each_slot,
+           loaded->slots_ + (object.retries ? LS_RETRY_SCRATCHES : 0));
+  }
   loaded->samples_waits_ = options.mode == SampleMode::kOffCpu;
   if (loaded->samples_waits_) resize(loaded->object_, "off_cpu_threads", options.max_threads);
   for (const char* name : kWaitPrograms) {

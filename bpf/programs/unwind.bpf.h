@@ -217,6 +217,39 @@ static __always_inline void ls_start_unwinding(const bpf_user_pt_regs_t* registe
   w->end = LS_STACK_NOT_WANTED; /* yet */
 }
 
+/* Most frames of a busy program are at few places, so the rules of the last places are kept: one
+ * look instead of a search for the mapping and one for the row, which are half of a frame's time. A
+ * rule stays right as long as its list of mappings has the same number, because a list and the
+ * tables that it names never change (unwind_wire.h). */
+#define LS_KEPT_RULES_BITS 9
+#define LS_KEPT_RULES (1 << LS_KEPT_RULES_BITS)
+
+struct ls_kept_rule {
+  __u64 address; /* where it was looked up */
+  __u32 list;    /* for which list of mappings; 0 in an entry without a rule */
+  struct ls_unwind_rule rule;
+};
+struct ls_kept_rules {
+  struct ls_kept_rule rules[LS_KEPT_RULES];
+};
+/* There is one entry for each slot (wire.h). */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, struct ls_kept_rules);
+  __uint(max_entries, 1);
+} kept_rules SEC(".maps");
+
+/* Returns the only place for the rule of `address`, which may have that of another one. */
+static __always_inline struct ls_kept_rule* ls_kept_rule_at(__u32 index, __u64 address) {
+  struct ls_kept_rules* kept = bpf_map_lookup_elem(&kept_rules, &index);
+  /* The multiplier is 2^64 divided by the golden ratio: neighbours get places far apart. */
+  __u64 place = (address * 0x9e3779b97f4a7c15ULL) >> (64 - LS_KEPT_RULES_BITS);
+  if (!kept) return 0;
+  ls_keep_together(place);
+  return &kept->rules[place & (LS_KEPT_RULES - 1)];
+}
+
 /* These are global functions, and each looks the walk up again, because in 5.10 an argument must be
  * a number. `index` is that of the slot. */
 __attribute__((noinline)) int ls_locate_frame(__u32 index) {
@@ -229,6 +262,32 @@ __attribute__((noinline)) int ls_choose_rule(__u32 index) {
   return s && ls_unwind_choose(&s->walk);
 }
 
+/* Sets the rule of the frame that the walk has come to. Returns whether its code is known, and
+ * whether there is a rule. */
+#define LS_PLACE_KNOWN 1
+#define LS_RULE_CHOSEN 2
+__attribute__((noinline)) int ls_find_rule(__u32 index) {
+  struct ls_unwind_scratch* s = ls_unwind_scratch_at(index);
+  if (!s) return 0;
+  struct ls_unwind* w = &s->walk;
+  __u64 address = w->pc - w->returned;
+  struct ls_kept_rule* kept = ls_kept_rule_at(index, address);
+  if (!kept) return 0;
+  if (w->process.count && kept->list == w->process.list && kept->address == address) {
+    w->rule = kept->rule;
+    return LS_PLACE_KNOWN | LS_RULE_CHOSEN;
+  }
+  if (!ls_locate_frame(index)) return 0;
+  if (!ls_choose_rule(index)) return LS_PLACE_KNOWN;
+  /* A step along frame pointers has to know in which mapping it is. */
+  if (w->rule.cfa != LS_CFA_GAP_FP) {
+    kept->address = address;
+    kept->list = w->process.list;
+    kept->rule = w->rule;
+  }
+  return LS_PLACE_KNOWN | LS_RULE_CHOSEN;
+}
+
 /* Adds the frame that the walk has come to, and goes on to its caller. Returns true if this was the
  * last. */
 __attribute__((noinline)) int ls_unwind_frame(__u32 index) {
@@ -238,9 +297,9 @@ __attribute__((noinline)) int ls_unwind_frame(__u32 index) {
   struct ls_unwind* w = &s->walk;
   struct ls_memory memory = {.fault = &s->fault};
   __u32 frames = own->sample.stack.user_frames;
-  _Bool known = ls_locate_frame(index);
-  if (!known && frames != 0) return 1;
-  _Bool chosen = known && ls_choose_rule(index);
+  int found = ls_find_rule(index);
+  if (!(found & LS_PLACE_KNOWN) && frames != 0) return 1;
+  _Bool chosen = (found & LS_RULE_CHOSEN) != 0;
   _Bool was_called = w->returned && !(chosen && ls_is_made_return(w));
 
   __u64 at = own->reading.labels.head.size + 8ULL * frames;
