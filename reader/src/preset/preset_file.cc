@@ -378,6 +378,7 @@ class FileParser {
       transform.kind = Kind::kPath;
     } else if (words.take("fingerprint")) {
       transform.kind = Kind::kFingerprint;
+      if (words.take("mysql")) transform.dialect = SqlDialect::kMysql;
     } else if (words.take("word")) {
       const auto number = whole_number(words.take().text);
       if (!number || !number->parameter.empty() || number->value < 1 ||

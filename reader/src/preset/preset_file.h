@@ -34,6 +34,7 @@
 
 #include "labelscope/result.h"
 #include "labelscope/variable_spec.h"
+#include "preset/fingerprint.h"
 
 namespace labelscope {
 
@@ -87,6 +88,7 @@ struct PresetTransform {
   enum class Kind { kNone, kPath, kWord, kAfter, kFingerprint, kMap };
   Kind kind = Kind::kNone;
   unsigned word = 0;                                       // kWord: from 1
+  SqlDialect dialect = SqlDialect::kStandard;              // kFingerprint
   std::string after{};                                     // kAfter: what follows this text
   std::vector<std::pair<std::string, std::string>> map{};  // kMap: names of values
 };

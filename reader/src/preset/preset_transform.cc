@@ -7,12 +7,6 @@
 namespace labelscope {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool in_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '$';
-}
-
 std::string path_of(std::string value) {
   value.resize(std::min(value.find_first_of("?#"), value.size()));
   return value;
@@ -34,52 +28,6 @@ std::string part_after(const std::string& value, const std::string& text) {
   return at == std::string::npos ? std::string() : value.substr(at + text.size());
 }
 
-// A statement's text with ? for each number and text, one blank for many, and no comments: all that
-// differs between two executions of one statement is left out. What is cut off in the middle of a
-// text ends there.
-std::string fingerprint_of(const std::string& value) {
-  std::string made;
-  std::size_t at = 0;
-  const auto skip_past = [&](const char* what, std::size_t from) {
-    const std::size_t end = value.find(what, from);
-    at = end == std::string::npos ? value.size() : end + std::char_traits<char>::length(what);
-  };
-  const auto literal = [&] {
-    // A list of them is as good as one.
-    if (made.ends_with("?, ")) {
-      made.resize(made.size() - 2);
-    } else if (made.ends_with("?,")) {
-      made.resize(made.size() - 1);
-    } else {
-      made += '?';
-    }
-  };
-  while (at < value.size()) {
-    const char c = value[at];
-    if (is_blank(c)) {
-      if (!made.empty() && made.back() != ' ') made += ' ';
-      ++at;
-    } else if (value.compare(at, 2, "--") == 0) {
-      skip_past("\n", at);
-    } else if (value.compare(at, 2, "/*") == 0) {
-      skip_past("*/", at + 2);
-    } else if (c == '\'') {
-      skip_past("'", at + 1);
-      // '' within a text is one quotation mark.
-      while (at < value.size() && value[at] == '\'') skip_past("'", at + 1);
-      literal();
-    } else if (is_digit(c) && (made.empty() || !in_word(made.back()))) {
-      while (at < value.size() && (in_word(value[at]) || value[at] == '.')) ++at;
-      literal();
-    } else {
-      made += c;
-      ++at;
-    }
-  }
-  while (!made.empty() && made.back() == ' ') made.pop_back();
-  return made;
-}
-
 }  // namespace
 
 std::string transform_text(const DescribedLabel& label) {
@@ -99,7 +47,7 @@ std::string transform_text(const DescribedLabel& label) {
       text += "after \"" + transform.after + "\" ";
       break;
     case Kind::kFingerprint:
-      text += "fingerprint ";
+      text += transform.dialect == SqlDialect::kMysql ? "fingerprint mysql " : "fingerprint ";
       break;
     case Kind::kMap:
       text += "map ";
@@ -126,7 +74,7 @@ std::optional<std::string> transform_value(const DescribedLabel& label, std::str
       value = part_after(value, transform.after);
       break;
     case Kind::kFingerprint:
-      value = fingerprint_of(value);
+      value = statement_fingerprint(value, transform.dialect);
       break;
     case Kind::kMap: {
       const auto named =
