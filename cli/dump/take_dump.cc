@@ -123,18 +123,37 @@ Result<ProcessDump> try_ptrace(Pid pid, const DumpOptions& options, FileNamer& f
   return dump;
 }
 
+// A thread that ran while BPF read it mostly waits when it is read again.
+constexpr int kMostReads = 4;
+
+bool is_doubtful(const ThreadSnapshot& thread) {
+  return thread.ran || thread.seen.outcome == LS_UNREADABLE_NO_THREAD_POINTER;
+}
+
 // Reads threads again that ran while BPF read them, or whose thread pointer the kernel has not
-// saved yet. Fails with kVanished if the process has become another program meanwhile.
-Status read_running(const LiveProcess& process, ProcessDump& dump) {
+// saved yet: by BPF some times, and then by ptrace those that ran each time. A thread that runs
+// seldom would mostly be in a system call by the time at which it is stopped, and a stop interrupts
+// some calls for good. Fails with kVanished if the process has become another program meanwhile.
+Status read_running(const BpfProcess& by_bpf, ProcessDump& dump) {
+  const LiveProcess& process = by_bpf.live();
   std::map<Tid, ThreadSnapshot*> running;
-  SnapshotOptions options;
-  options.only.emplace();
   for (ThreadSnapshot& thread : dump.snapshot.threads) {
-    if (!thread.ran && thread.seen.outcome != LS_UNREADABLE_NO_THREAD_POINTER) continue;
-    running[thread.tid] = &thread;
-    options.only->insert(thread.tid);
+    if (is_doubtful(thread)) running[thread.tid] = &thread;
+  }
+  for (int reads = 1; reads < kMostReads && !running.empty(); ++reads) {
+    auto again = snapshot_by_bpf(by_bpf, dump.snapshot.plan);
+    if (!again || process.has_replaced_program()) break;
+    for (ThreadSnapshot& thread : again->threads) {
+      const auto known = running.find(thread.tid);
+      if (known == running.end() || is_doubtful(thread)) continue;
+      *known->second = std::move(thread);
+      running.erase(known);
+    }
   }
   if (running.empty()) return {};
+  SnapshotOptions options;
+  options.only.emplace();
+  for (const auto& [tid, thread] : running) options.only->insert(tid);
   auto again = snapshot_process(process, dump.snapshot.plan, options);
   if (!again) {
     if (process.has_replaced_program()) return std::move(again).error();
@@ -159,7 +178,7 @@ Result<ProcessDump> try_bpf(Pid pid, const DumpOptions& options, bool stops_runn
   if (!snapshot) return std::move(snapshot).error();
   dump.snapshot = *std::move(snapshot);
   if (stops_running) {
-    if (Status read = read_running((*process)->live(), dump); !read) return std::move(read).error();
+    if (Status read = read_running(**process, dump); !read) return std::move(read).error();
   }
   if (!options.explain) return dump;
   for (const ThreadSnapshot& thread : dump.snapshot.threads) {

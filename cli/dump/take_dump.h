@@ -14,9 +14,9 @@ namespace labelscope::cli {
 // be read.
 Result<ProcessDump> dump_by_ptrace(Pid pid, const DumpOptions& options, FileNamer& namer,
                                    const SymbolizerOptions& symbolizing);
-// It takes no stacks. `stops_running`: threads that ran while they were read are stopped for a
-// moment and read again. These are in no system call that the stop could interrupt. All others are
-// not stopped, and read the same.
+// It takes no stacks. `stops_running`: threads that ran while they were read are read again, and
+// those that ran each time are stopped for a moment. These compute, so hardly any of them is in a
+// system call that the stop could interrupt. All others are not stopped, and read the same.
 Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options, bool stops_running);
 
 // Those that did not stop for ptrace in time.

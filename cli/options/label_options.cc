@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/format/common/row_labels.h"
-#include "cli/preset/preset_files.h"
 #include "cli/options/values.h"
+#include "cli/preset/preset_files.h"
 
 namespace labelscope::cli {
 namespace {
@@ -151,6 +151,13 @@ void LabelOptions::check() {
     auto preset = load_preset(name);
     if (!preset) refuse("--preset", name, preset.error().context);
     loaded.push_back(*std::move(preset));
+  }
+  // `auto` has those that are named, too, and a file may be a copy: the first of a name counts.
+  for (auto preset = loaded.begin(); preset != loaded.end(); ++preset) {
+    loaded.erase(
+        std::remove_if(preset + 1, loaded.end(),
+                       [&](const PresetDescription& later) { return later.name == preset->name; }),
+        loaded.end());
   }
   for (const std::string& name : private_labels_) refuse_unknown_label(loaded, name);
   for (PresetDescription& preset : loaded) {
