@@ -117,6 +117,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   resize(loaded->object_, "processes", options.max_processes);
   resize(loaded->object_, "exec_counts", options.max_processes);
   resize(loaded->object_, "unwind_processes", options.max_processes);
+  resize(loaded->object_, "presets", options.max_preset_programs);
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
   for (const char* of_each_slot : {"scratch", "unwind_scratch", "kept_rules"}) {
     resize(loaded->object_, of_each_slot,

@@ -31,8 +31,9 @@ Status put_preset_programs(int map, std::span<const ls_tls_recipe> recipes) {
       continue;
     }
     if (errno == E2BIG) {
-      return Error{ErrorCode::kLimit, "more than " + std::to_string(LS_MOST_PRESETS) +
-                                          " programs of presets are in use at once"};
+      return Error{ErrorCode::kLimit,
+                   "there is no room for the preset of one more program (a larger "
+                   "--max-processes makes room)"};
     }
     return system_error(errno, "cannot write to the map of presets");
   }

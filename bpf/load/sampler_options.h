@@ -25,6 +25,9 @@ struct SamplerOptions {
   bool software_clock_only = false;  // use cpu-clock even if the hardware counts cycles
   RetryMode retries = RetryMode::kAuto;
   std::uint32_t max_processes = 4096;
+  // Each program that has been executed has its own, for each preset that fits it: the addresses of
+  // its variables are in there. A forked child shares that of its parent.
+  std::uint32_t max_preset_programs = 128;
   std::uint32_t max_threads = 65536;     // whose waits are sampled at the same time
   std::size_t ring_bytes = 8 << 20;      // rounded up to a power of two of pages
   std::size_t unwind_bytes = 256 << 20;  // for tables, with LS_CALL_GRAPH_DWARF

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* This header has the maps that every program uses, the configuration, slots, and counters. User
- * space sets the sizes of `processes`, `exec_counts`, `ring` and `scratch` before load. */
+ * space sets the sizes of `processes`, `exec_counts`, `presets`, `ring` and `scratch` before it
+ * loads them. */
 #ifndef LABELSCOPE_BPF_MAPS_BPF_H
 #define LABELSCOPE_BPF_MAPS_BPF_H
 
@@ -47,7 +48,7 @@ struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __type(key, __u32);
   __type(value, struct ls_preset_program);
-  __uint(max_entries, LS_MOST_PRESETS);
+  __uint(max_entries, 1);
 } presets SEC(".maps");
 
 static __always_inline const struct ls_preset_program* ls_preset_at(__u32 preset) {

@@ -40,10 +40,6 @@ enum ls_record_type {
 /* So many repeated reads can wait for the disk at the same time. */
 #define LS_RETRY_SCRATCHES 64
 
-/* So many different programs of presets are in the kernel at once. A server needs one for all its
- * children; the map takes 140 KiB. */
-#define LS_MOST_PRESETS 128
-
 /* The programs that take samples. None of them interrupts itself, but one may interrupt another: a
  * perf event comes in the middle of whatever runs on its CPU. So each program has a slot of its own
  * on each CPU: an entry of each map that it writes to without a lock. */

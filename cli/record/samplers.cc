@@ -20,6 +20,9 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targ
   sampling.kernel_stacks = options.kernel_stacks;
   sampling.follow_children = targets.admits_children();
   sampling.max_processes = options.max_processes;
+  // Two presets may fit one process.
+  if (!options.unpublished.presets.empty())
+    sampling.max_preset_programs = 2 * options.max_processes;
   sampling.ring_bytes = std::size_t{options.ring_mib} << 20;
   sampling.unwind_bytes = std::size_t{options.unwind_mib} << 20;
   std::shared_ptr<TableWorker> tables;
