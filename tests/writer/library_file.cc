@@ -104,5 +104,6 @@ void LibraryFile::read_relocation(Elf_Data* data, int index, std::uint32_t symbo
 void LibraryFile::read_dynamic(Elf_Data* data, int index, std::uint32_t strings) {
   GElf_Dyn entry;
   REQUIRE(gelf_getdyn(data, index, &entry) != nullptr);
+  if (entry.d_tag == DT_NEEDED) needed.insert(elf_strptr(elf_, strings, entry.d_un.d_val));
   if (entry.d_tag == DT_SONAME) sonames.emplace_back(elf_strptr(elf_, strings, entry.d_un.d_val));
 }

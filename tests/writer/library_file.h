@@ -21,6 +21,7 @@ class LibraryFile {
   std::vector<std::string> tls_descriptors;  // the symbols that they name; empty if by offset
   int other_tls_relocations = 0;             // of the older models
   std::vector<std::string> sonames;
+  std::set<std::string> needed;  // the libraries that it loads
 
   // Returns how many TLS descriptors name the symbol.
   long descriptors_of(const std::string& symbol) const;

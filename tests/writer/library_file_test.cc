@@ -76,6 +76,18 @@ TEST_CASE("library_file: file name and SONAME end in .so, as readers look for th
         std::vector<std::string>{"libcustomlabels.so"});
 }
 
+TEST_CASE("library_file: each loads the C library alone, and not the unwinder of exceptions") {
+  for (const char* path :
+       {paths::kCustomLabelsLibrary, paths::kThreadContextLibrary, paths::kOtelContextLibrary}) {
+    INFO(path);
+    for (const std::string& name : LibraryFile(path).needed) {
+      INFO(name);
+      CHECK(
+          (name.starts_with("libc.") || name.starts_with("ld-") || name.starts_with("libpthread")));
+    }
+  }
+}
+
 TEST_CASE("library_file: the trace context is a thread-local symbol of 64 bytes") {
   const LibraryFile file(paths::kThreadContextLibrary);
   REQUIRE(file.defined.count(THREAD_CONTEXT_SYMBOL) == 1);

@@ -120,6 +120,45 @@ TEST_CASE_METHOD(Unlabelled, "run_with: an exception and the end of a thread put
   CHECK(set.labels() == Labels{{"a", "1"}});
 }
 
+TEST_CASE_METHOD(Unlabelled, "run_with: an exception puts back as many runs as it passes") {
+  SetObject object(Labels{{"a", "1"}});
+  for (custom_labels_labelset_t* on :
+       {object.get(), static_cast<custom_labels_labelset_t*>(nullptr)}) {
+    custom_labels_replace(on);
+    if (on == nullptr) set("a", "1");
+    const auto nested = [&](const Labels& labels, std::function<void()> act) {
+      run_with(custom_labels_current(), labels, std::move(act));
+    };
+    int caught = 0;
+    nested({{"outer", "1"}}, [&] {
+      const Labels outer = current_labels();
+      try {
+        nested({{"a", "2"}}, [&] {
+          nested({{"b", "2"}}, [] {});  // this has ended, and is not put back again
+          nested({{"a", "3"}, {"b", "3"}}, [] { throw std::runtime_error("within"); });
+        });
+      } catch (const std::runtime_error&) {
+        ++caught;
+      }
+      CHECK(current_labels() == outer);
+    });
+    CHECK(caught == 1);
+    CHECK(current_labels() == Labels{{"a", "1"}});
+  }
+}
+
+TEST_CASE_METHOD(Unlabelled, "run_with: a thread that is cancelled puts the labels back") {
+  SetObject set(Labels{{"a", "1"}});
+  std::thread thread([&] {
+    run_with(set.get(), {{"a", "2"}, {"b", "3"}}, [] {
+      pthread_cancel(pthread_self());
+      pthread_testcancel();
+    });
+  });
+  thread.join();
+  CHECK(set.labels() == Labels{{"a", "1"}});
+}
+
 TEST_CASE_METHOD(Unlabelled,
                  "run_with: the callback's result is handed on, without a call on error") {
   SetObject set;

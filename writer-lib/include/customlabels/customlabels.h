@@ -111,10 +111,10 @@ void custom_labels_delete(custom_labels_labelset_t* set, custom_labels_string_t 
  * these keys had before: their values, or their absence. What the callback does to other keys
  * stays, as does a set that it makes current; but on the thread's own set it is a scope: everything
  * from before comes back. The callback's result goes to *out if out is not null. It may throw C++
- * exceptions, cancel or end the thread (not longjmp): the labels are put back all the same. It must
- * not free the set. If the function does not return 0, the callback has not been called. If the
- * callback changed other keys and there is no memory to keep that, the set is as it was before the
- * call. */
+ * exceptions, cancel or end the thread (not longjmp, and no exception of a signal handler with a
+ * stack of its own): the labels are put back all the same. It must not free the set. If the
+ * function does not return 0, the callback has not been called. If the callback changed other keys
+ * and there is no memory to keep that, the set is as it was before the call. */
 int custom_labels_run_with(custom_labels_labelset_t* set, custom_labels_label_t* labels, int n,
                            void* (*callback)(void*), void* data, void** out);
 
