@@ -31,8 +31,11 @@ inline Launcher forked_worker(std::function<void(Channel&)> act) {
     const pid_t pid = ::fork();
     if (pid == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      // Otherwise Catch2 would report the worker's death as that of the test.
-      for (const int signal : {SIGSEGV, SIGABRT, SIGTERM, SIGINT}) ::signal(signal, SIG_DFL);
+      // Otherwise Catch2 would report the worker's death as that of the test, and a sanitizer as an
+      // error of the program.
+      for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGTERM, SIGINT}) {
+        ::signal(signal, SIG_DFL);
+      }
       ours.reset();
       Channel channel(std::move(theirs), Channel::Files::kTaken);
       act(channel);

@@ -146,12 +146,12 @@ TEST_CASE_METHOD(NoLabels,
   const auto bytes = [](const std::string& text) {
     return custom_labels_string_t{text.size(), reinterpret_cast<const unsigned char*>(text.data())};
   };
-  const std::string whole = "w";
+  const std::string whole = "w", other = "y", last = "z";
   // The cut key and the cut value are in separate calls, and neither first nor last.
   const custom_labels_label_t cut_key[] = {
-      {bytes(whole), bytes(whole)}, {bytes(key), bytes(whole)}, {bytes("z"), bytes(whole)}};
+      {bytes(whole), bytes(whole)}, {bytes(key), bytes(whole)}, {bytes(last), bytes(whole)}};
   const custom_labels_label_t cut_value[] = {
-      {bytes(whole), bytes(whole)}, {bytes("y"), bytes(value)}, {bytes("z"), bytes(whole)}};
+      {bytes(whole), bytes(whole)}, {bytes(other), bytes(value)}, {bytes(last), bytes(whole)}};
   CHECK(custom_labels_thread_update(cut_key, 3) == CUSTOM_LABELS_TRUNCATED);
   CHECK(custom_labels_thread_update(cut_value, 3) == CUSTOM_LABELS_TRUNCATED);
   CHECK(custom_labels_thread_update(cut_key, 1) == CUSTOM_LABELS_SET);

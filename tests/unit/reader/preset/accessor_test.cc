@@ -20,7 +20,7 @@ std::vector<std::byte> bytes(std::initializer_list<unsigned> values) {
 }
 std::vector<std::byte> words(std::initializer_list<std::uint32_t> values) {
   std::vector<std::byte> made(values.size() * 4);
-  std::memcpy(made.data(), std::data(values), made.size());
+  if (!made.empty()) std::memcpy(made.data(), std::data(values), made.size());
   return made;
 }
 
