@@ -2,6 +2,7 @@
 #include "bpf/sampling/perf_events.h"
 
 #include <linux/perf_event.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -48,12 +49,12 @@ perf_event_attr make_attributes(const SamplerOptions& options, bool hardware) {
   perf_event_attr attributes{};
   attributes.size = sizeof(attributes);
   attributes.disabled = 1;
-  // The events also report executable mappings, with the file's identity. User space reads these
-  // records when the ring buffer wakes it.
+  // The events also report executable mappings, with the file's identity. Each of these records
+  // makes the event's descriptor ready.
   attributes.mmap = 1;
   attributes.mmap2 = 1;
   attributes.watermark = 1;
-  attributes.wakeup_watermark = PerfRing::kBytes / 2;
+  attributes.wakeup_watermark = 1;
   if (hardware) {
     attributes.type = PERF_TYPE_HARDWARE;
     attributes.config = PERF_COUNT_HW_CPU_CYCLES;
@@ -169,6 +170,8 @@ Status PerfEvents::open_all(const SamplerOptions& options, bool hardware,
                             const std::vector<int>& cpus) {
   rings_.clear();
   events_.clear();
+  ready_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
+  if (!ready_.valid()) return system_error(errno, "cannot wait for perf events");
   perf_event_attr attributes = make_attributes(options, hardware);
   for (int cpu : cpus) {
     UniqueFd event(static_cast<int>(
@@ -182,6 +185,11 @@ Status PerfEvents::open_all(const SamplerOptions& options, bool hardware,
     }
     auto ring = PerfRing::map(event.get());
     if (!ring) return std::move(ring).error();
+    epoll_event interest{};
+    interest.events = EPOLLIN | EPOLLET;
+    if (epoll_ctl(ready_.get(), EPOLL_CTL_ADD, event.get(), &interest) != 0) {
+      return system_error(errno, "cannot wait for a perf event");
+    }
     rings_.push_back(*std::move(ring));
     events_.push_back(std::move(event));
   }

@@ -37,6 +37,8 @@ class PerfEvents {
   // When this returns, no program is running for these events.
   Status disable();
   void drain(PerfRing::Handler& handler);
+  // Can be read (epoll) when there is a record to drain.
+  int ready_fd() const { return ready_.get(); }
   std::string_view name() const { return name_; }
   // Returns how often the kernel refused to change the rate of an event.
   std::uint64_t rates_not_changed() const { return rates_not_changed_; }
@@ -49,6 +51,7 @@ class PerfEvents {
   Status open_all(const SamplerOptions& options, bool hardware, const std::vector<int>& cpus);
   Status set(unsigned long request, const char* what);
 
+  UniqueFd ready_;
   std::vector<UniqueFd> events_;
   std::vector<PerfRing> rings_;
   std::string_view name_;

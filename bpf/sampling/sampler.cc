@@ -30,6 +30,7 @@
 #include "bpf/sampling/process_table.h"
 #include "bpf/sampling/thread_clocks.h"
 #include "bpf/sampling/waiting_threads.h"
+#include "bpf/sampling/wakeup_budget.h"
 #include "bpf/unwind/stack_tables.h"
 #include "bpf/wire/ledger.h"
 #include "bpf/wire/records.h"
@@ -100,6 +101,8 @@ class LoadedSampler final : public BpfSampler {
   std::unique_ptr<BpfObject> object_;
   std::optional<PerfEvents> events_;
   UniqueFd epoll_;
+  WakeupBudget mapping_wakeups_;
+  bool mappings_wake_ = false;  // the next mapping ends the wait
   ring_buffer* ring_ = nullptr;
   std::size_t ring_bytes_ = 0;
   milliseconds tables_wait_{};
@@ -163,6 +166,12 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   const int ready = sampler->tables_->ready_fd();
   if (ready >= 0 && epoll_ctl(sampler->epoll_.get(), EPOLL_CTL_ADD, ready, &interest) != 0) {
     return system_error(errno, "cannot wait for unwind tables");
+  }
+  // Each wait that a mapping has ended disables this, until the budget allows another one.
+  interest.events = EPOLLONESHOT;
+  interest.data.fd = sampler->events_->ready_fd();
+  if (epoll_ctl(sampler->epoll_.get(), EPOLL_CTL_ADD, interest.data.fd, &interest) != 0) {
+    return system_error(errno, "cannot wait for mappings");
   }
   sampler->mappings_.on_mapping = [self = sampler.get()](const MappingEvent& event) {
     if (!self->processes_->contains(event.pid)) return;
@@ -280,10 +289,26 @@ void LoadedSampler::hand_out(const EndedThread& ended) {
 // ---- reading
 
 Status LoadedSampler::wait(milliseconds timeout) {
-  epoll_event ready{};
-  if (epoll_wait(epoll_.get(), &ready, 1, static_cast<int>(timeout.count())) < 0 &&
-      errno != EINTR) {
-    return system_error(errno, "cannot wait for samples");
+  const bool wants_mappings = tables_->ready_fd() >= 0;
+  if (wants_mappings && !mappings_wake_) {
+    mappings_wake_ = mapping_wakeups_.spend(steady_clock::now());
+    if (mappings_wake_) {
+      epoll_event interest{};
+      interest.events = EPOLLIN | EPOLLONESHOT;
+      interest.data.fd = events_->ready_fd();
+      if (epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, interest.data.fd, &interest) != 0) {
+        return system_error(errno, "cannot wait for mappings");
+      }
+    } else {
+      timeout = std::min(timeout, milliseconds(1));  // there is one then
+    }
+  }
+  std::array<epoll_event, 3> ready{};
+  const int count =
+      epoll_wait(epoll_.get(), ready.data(), ready.size(), static_cast<int>(timeout.count()));
+  if (count < 0 && errno != EINTR) return system_error(errno, "cannot wait for samples");
+  for (int i = 0; i < count; ++i) {
+    if (ready[i].data.fd == events_->ready_fd()) mappings_wake_ = false;
   }
   return {};
 }

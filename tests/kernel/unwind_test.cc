@@ -1,9 +1,11 @@
 // Tests stacks by call frame information of live programs, on the running kernel.
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -162,4 +164,30 @@ TEST_CASE("unwind: who makes a thread or a process keeps the own callers meanwhi
   }
   INFO(whole << " of " << all << " in clone(), of all: " << ends_of(taken.samples));
   CHECK(whole * 100 >= all * 98);
+}
+
+// Programs of three milliseconds end before anything else would end the wait.
+TEST_CASE("unwind: code that a process maps is noticed at once, also where nothing is sampled") {
+  SampledChild child([](ChildSide& parent) {
+    parent.wait_until_told();
+    parent.take();
+    const int file = memfd_create("code", MFD_CLOEXEC);
+    if (ftruncate(file, 4096) != 0) return;
+    if (mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) == MAP_FAILED) return;
+    parent.wait_until_told();
+  });
+  using std::chrono::steady_clock;
+  Taken taken;
+  auto sampler = open_sampler(
+      {.frequency_hz = 19, .call_graph = LS_CALL_GRAPH_DWARF, .software_clock_only = true});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  REQUIRE(sampler->drain(taken, std::chrono::milliseconds(100)));
+  taken.mappings.clear();
+  const auto begin = steady_clock::now();
+  child.tell();
+  while (taken.mappings.empty()) REQUIRE(sampler->drain(taken, std::chrono::seconds(20)));
+  CHECK(steady_clock::now() - begin < std::chrono::seconds(10));
+  child.tell();
+  stop_and_balance(*sampler, taken);
 }

@@ -5,10 +5,12 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "bpf/sampling/wakeup_budget.h"
 #include "support/catch.h"
 
 using namespace labelscope;
@@ -99,4 +101,22 @@ TEST_CASE("perf_ring: losses and throttling are counted") {
   decode_perf_record(std::as_bytes(std::span(&throttle, 1)), handler);
   REQUIRE(handler.lost == 7);
   REQUIRE(handler.throttled == 1);
+}
+
+TEST_CASE("wakeup_budget: a burst is allowed, and then one for each millisecond") {
+  using std::chrono::milliseconds;
+  WakeupBudget budget;
+  auto now = WakeupBudget::Clock::now();
+  const auto spend_all = [&] {
+    int spent = 0;
+    while (spent < 1000 && budget.spend(now)) ++spent;
+    return spent;
+  };
+  CHECK(spend_all() == 32);
+  now += milliseconds(5);
+  CHECK(spend_all() == 5);
+  now += std::chrono::microseconds(900);
+  CHECK(spend_all() == 0);
+  now += std::chrono::hours(1);
+  CHECK(spend_all() == 32);
 }
