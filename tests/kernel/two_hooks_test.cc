@@ -84,7 +84,9 @@ class TwoHooks {
     config.code_mask = ~std::uint64_t{0};
     config.wakeup_bytes = UINT64_MAX;
     REQUIRE(set_constants(object_, &config, sizeof config));
-    for (const char* map : {"scratch", "unwind_scratch"}) resize(map, ALL_PROGRAMS * cpus);
+    for (const char* map : {"scratch", "unwind_scratch", "kept_rules"}) {
+      resize(map, ALL_PROGRAMS * cpus);
+    }
     resize("counters", ALL_PROGRAMS);
     const int error = bpf_object__load(object_);
     if (error != 0) FAIL(load_error(error, log).context);
