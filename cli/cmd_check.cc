@@ -25,6 +25,7 @@
 #include "cli/host/rights.h"
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
+#include "cli/process/find_processes.h"
 #include "cli/text/escape.h"
 #include "findings/check_rule.h"
 
@@ -62,6 +63,10 @@ class Check {
     }
     auto output = open_output();
     if (!output) return kExitUsage;
+    if (Status found = find_process(); !found) {
+      log::error(found.error().context);
+      return found.error().code == ErrorCode::kPermission ? kExitPermission : kExitUnchecked;
+    }
     if (Status given_up = give_up_rights(*output); !given_up) {
       log::error(given_up.error().context);
       return kExitUnchecked;
@@ -106,6 +111,20 @@ class Check {
     return write(*output, text) ? kExitOk : kExitUnchecked;
   }
 
+  // One process is checked at a time, so of several the first.
+  Status find_process() {
+    auto found =
+        named_processes(options_.wanted.processes.pids, options_.wanted.names(), log::info);
+    if (!found) return std::move(found).error();
+    if (found->empty()) return {};
+    pid_ = found->front();
+    if (found->size() > 1) {
+      log::info("of these " + std::to_string(found->size()) + " processes the first, " +
+                std::to_string(raw(*pid_)) + ", is checked");
+    }
+    return {};
+  }
+
   // nullopt: it cannot be written, and the user has seen the reason.
   std::optional<OutputFile> open_output() const {
     auto output = OutputFile::open(options_.output, options_.overwrite);
@@ -118,7 +137,7 @@ class Check {
   // the thread that traces it. So none are given up.
   Status give_up_rights(const OutputFile& output) const {
     if (!options_.command.empty()) return {};
-    const unsigned work = options_.pid ? kReadsTargets | kStopsThreads : kReadsFiles;
+    const unsigned work = pid_ ? kReadsTargets | kStopsThreads : kReadsFiles;
     return drop_rights(work, std::nullopt, [&] { return output.can_be_named(); });
   }
 
@@ -137,8 +156,8 @@ class Check {
     LiveCheckOptions live;
     if (options_.samples) live.samples = *options_.samples;
     prepare(live);
-    return options_.pid ? check_process(*options_.pid, live, report_)
-                        : check_command(options_.command, live, report_);
+    return pid_ ? check_process(*pid_, live, report_)
+                : check_command(options_.command, live, report_);
   }
 
   void prepare(ProgramCheckOptions& check) {
@@ -156,7 +175,7 @@ class Check {
   }
 
   std::string subject_name() const {
-    if (options_.pid) return "process " + std::to_string(raw(*options_.pid));
+    if (pid_) return "process " + std::to_string(raw(*pid_));
     return options_.command.empty() ? "labelscope" : options_.command.front();
   }
 
@@ -251,6 +270,7 @@ class Check {
   // Set if there is a process to be let go of or ended. A check of files ends at once, as any
   // program does.
   std::optional<Signals> signals_;
+  std::optional<Pid> pid_;  // the process to check
   CheckReport report_;
   Progress progress_{options_.messages.progress};
 };

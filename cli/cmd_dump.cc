@@ -19,6 +19,7 @@
 #include "cli/host/rights.h"
 #include "cli/host/terminal.h"
 #include "cli/preset/preset_offer.h"
+#include "cli/process/find_processes.h"
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
 #include "cli/unwind/missing_tables.h"
@@ -76,6 +77,7 @@ class Dumping {
   ProcessLabelReader process_labels_;
   SymbolizerOptions symbolizing_;
   DumpStyle style_;
+  std::vector<Pid> pids_;
   bool shown_any_ = false;
   // Variables and presets that some process had.
   std::vector<bool> found_;
@@ -103,6 +105,13 @@ int Dumping::run() {
 
 int Dumping::dump_all() {
   raise_file_limit();
+  // Rights are still whole: who listens on a port is seen in the open files of processes.
+  auto found = named_processes(options_.wanted.processes.pids, options_.wanted.names(), log::info);
+  if (!found) {
+    log::error(found.error().context);
+    return status_of(found.error());
+  }
+  pids_ = *std::move(found);
   unsigned work = options_.core.empty() ? kReadsTargets : kReadsFiles;
   // Whether ptrace may read a process is only known after trying.
   if (options_.core.empty() && options_.backend != Backend::kPtrace) work |= kLoadsBpf;
@@ -113,7 +122,7 @@ int Dumping::dump_all() {
   }
   if (!options_.core.empty()) return dump_dead();
   int status = kExitOk;
-  for (Pid pid : options_.pids) {
+  for (Pid pid : pids_) {
     const int one = dump_live(pid);
     if (status == kExitOk) status = one;
   }
@@ -231,8 +240,7 @@ int Dumping::show(const ProcessDump& dump) {
     log::error(cannot_write("stdout", errno));
     return kExitRuntimeError;
   }
-  const std::string whose =
-      options_.pids.size() > 1 ? std::to_string(raw(dump.snapshot.pid)) + ": " : "";
+  const std::string whose = pids_.size() > 1 ? std::to_string(raw(dump.snapshot.pid)) + ": " : "";
   const LabelOptions& wanted = options_.unpublished;
   for (const MissingVariable& missing : dump.snapshot.plan.missing) {
     log::warning(whose + escape_terminal(wanted.missing_text(missing)));

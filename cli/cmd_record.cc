@@ -127,7 +127,7 @@ Error Recording::failure(int status, std::string what) {
 }
 
 Status Recording::find() {
-  auto targets = find_targets(options_, signals_);
+  auto targets = find_targets(options_, signals_, log::info);
   if (!targets) return std::move(targets).error();
   targets_ = *std::move(targets);
   return {};
@@ -285,6 +285,7 @@ Status Recording::record() {
       wait = std::min(wait,
                       std::chrono::ceil<std::chrono::milliseconds>(*options_.duration - elapsed));
     }
+    targets_->join(*recorder_);
     ended = targets_->ended();  // asked before draining, so that their last events are taken
     if (Status status = recorder_->step(wait); !status) {
       log::error("reading samples failed: " + status.error().context);

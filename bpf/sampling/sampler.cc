@@ -64,6 +64,12 @@ class LoadedSampler final : public BpfSampler {
     if (status) tables_->set(pid);
     return status;
   }
+  Status set_running_process(Pid pid) override {
+    clocks_.begin(pid);  // before it is sampled: each sample's time is later
+    Status status = set_process(pid, {&kNotPlanned, 1});
+    if (status && waiting_) status = waiting_->begin(pid);
+    return status;
+  }
   Status set_before_exec(Pid pid, UniqueFd program) override {
     tables_->expect(std::move(program));
     return processes_->set(pid, {}, true);

@@ -30,7 +30,7 @@ constexpr Habit kForeignCommands[] = {
 // perf record, py-spy record and samply record have these options, and labelscope record has not.
 constexpr Habit kForeignOptions[] = {
     {"-g", "stacks are taken without -g; --call-graph says how"},
-    {"-a", "processes are recorded, not the whole machine: -p PID[,PID], and their children"},
+    {"-a", "processes are recorded, not the whole machine: -p PID, -p NAME or --cgroup PATH"},
     {"--all-cpus", "processes are recorded, not the whole machine: -p PID[,PID]"},
     {"-t", "all threads of a process are recorded: -p PID; --summary thread_id shows each"},
     {"--tid", "all threads of a process are recorded: -p PID; --summary thread_id shows each"},

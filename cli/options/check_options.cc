@@ -21,31 +21,28 @@ std::chrono::milliseconds parse_timeout(const std::string& option, const std::st
   return std::chrono::ceil<std::chrono::milliseconds>(parse_duration(option, text));
 }
 
-Pid parse_pid(const std::string& option, const std::vector<std::string>& texts) {
-  const std::vector<Pid> pids = parse_pids(option, texts);
-  if (pids.size() > 1) refuse("--pid: one process at a time is checked");
-  return pids.front();
-}
-
 void check_target(const CheckOptions& options) {
   const auto kinds =
-      static_cast<int>(!options.paths.empty()) + static_cast<int>(options.pid.has_value()) +
+      static_cast<int>(!options.paths.empty()) + static_cast<int>(!options.wanted.empty()) +
       static_cast<int>(!options.command.empty()) + static_cast<int>(options.list_rules);
   if (kinds == 0) {
-    refuse("nothing to check: name a file, a process with -p PID, or a program after --");
+    refuse(
+        "nothing to check: name a file, a process with -p PID or -p NAME, or a program after "
+        "--");
   }
   if (kinds > 1) {
     refuse(
         "files, -p, a program after -- and --rules exclude each other: check one of them a "
         "time");
   }
+  if (options.wanted.processes.pids.size() > 1) refuse("--pid: one process at a time is checked");
   if (std::count(options.paths.begin(), options.paths.end(), "") > 0) {
     refuse("a file name is empty");
   }
 }
 
 void check_depth(const OptionList& list, const CheckOptions& options) {
-  const bool process = options.pid || !options.command.empty();
+  const bool process = !options.wanted.empty() || !options.command.empty();
   if (options.step && options.command.empty()) {
     refuse("--step needs a program after -- that it can start");
   }
@@ -65,7 +62,7 @@ const CommandTexts CheckOptions::kTexts{
     .about = "Prove that a writer of labels follows the ABI",
     .usage =
         "labelscope check [OPTIONS] FILE|DIRECTORY...\n"
-        "       labelscope check [OPTIONS] -p PID\n"
+        "       labelscope check [OPTIONS] -p PID|NAME\n"
         "       labelscope check [OPTIONS] [--step] -- CMD [ARG...]\n"
         "       labelscope check --rules [RULE...]",
     .footer = R"(
@@ -83,8 +80,7 @@ be checked or publishes no labels, 4 permission. The manuals: man labelscope-che
 void CheckOptions::declare(OptionList& list) {
   list.files("Programs, libraries, and directories to search", paths);
   list.group("What to check (one of)");
-  list.words("-p,--pid", "PID", "A process: its files, and the labels of its threads", pid,
-             parse_pid);
+  wanted.declare(list, "A process: its files, and the labels of its threads");
   list.flag("--rules", "List the rules; with names (LS031), explain them", list_rules);
   list.group("How deep");
   list.flag("--step", "Run the program's label updates one instruction at a time", step);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/options/common_options.h"
-#include "labelscope/ids.h"
+#include "cli/options/target_options.h"
 
 namespace labelscope::cli {
 
@@ -17,7 +17,7 @@ enum class CheckFormat { kText, kJson, kJunit, kSarif, kGithub };
 struct CheckOptions {
   // The command line has one of these.
   std::vector<std::string> paths;  // files and directories
-  std::optional<Pid> pid;
+  TargetOptions wanted;            // a process
   std::vector<std::string> command;
   bool list_rules = false;
 

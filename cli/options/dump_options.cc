@@ -18,7 +18,10 @@ void refuse_any(const OptionList& list, std::initializer_list<const char*> optio
 const CommandTexts DumpOptions::kTexts{
     .name = "dump",
     .about = "Show the labels of every thread of a process, now",
-    .usage = "labelscope dump [OPTIONS] -p PID[,PID]\n       labelscope dump [OPTIONS] --core FILE",
+    .usage =
+        "labelscope dump [OPTIONS] -p PID|NAME[,...]\n"
+        "       labelscope dump [OPTIONS] --unit UNIT|--port PORT|--container ID|--cgroup PATH\n"
+        "       labelscope dump [OPTIONS] --core FILE",
     .footer = R"(
 Examples:
   labelscope dump -p 4242
@@ -30,8 +33,8 @@ Exit status: 0 ok, 1 runtime error, 2 usage, 3 no such process or core
 file, 4 permission. The manual: man labelscope-dump)"};
 
 void DumpOptions::declare(OptionList& list) {
-  list.group("Target (one of)");
-  list.words("-p,--pid", "PID[,PID]", "Processes to look at, by ID", pids, parse_pids);
+  list.group("Targets (or a core file)");
+  wanted.declare(list, "Processes to look at");
   list.word("--core", "FILE", "Core file of a process that has died", core,
             NotEmpty{"the file name"});
   list.group("What is shown");
@@ -65,10 +68,14 @@ void DumpOptions::declare(OptionList& list) {
 
 void DumpOptions::check(const OptionList& list, const CommandTail& /*tail*/) {
   const bool of_core = list.given("--core");
-  if (pids.empty() && !of_core) {
-    refuse("nothing to look at: name a process with -p PID, or a core file with --core FILE");
+  if (wanted.empty() && !of_core) {
+    refuse(
+        "nothing to look at: name a process with -p PID or -p NAME, or a core file with --core "
+        "FILE");
   }
-  if (!pids.empty() && of_core) refuse("-p and --core exclude each other");
+  if (!wanted.empty() && of_core) {
+    refuse("processes that run (-p and the like) and --core exclude each other");
+  }
   if (of_core) {
     refuse_any(list, {"--backend", "--max-stop", "--env-label", "--env-labels", "--process-label"},
                " has no meaning with --core");

@@ -9,15 +9,15 @@
 #include "cli/host/rights.h"
 #include "cli/options/common_options.h"
 #include "cli/options/label_options.h"
+#include "cli/options/target_options.h"
 #include "cli/options/values.h"
 #include "labelscope/core_file.h"
-#include "labelscope/ids.h"
 
 namespace labelscope::cli {
 
 struct DumpOptions {
-  std::vector<Pid> pids;  // either these are given
-  std::string core;       // or this one
+  TargetOptions wanted;  // either these are given
+  std::string core;      // or this one
   CoreOptions core_files;
   LabelOptions unpublished;                // labels that no program publishes
   std::vector<std::string> debug_folders;  // folders of debug files that the user trusts

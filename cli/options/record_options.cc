@@ -45,15 +45,18 @@ void declare_sampling(OptionList& list, RecordOptions& options) {
 }
 
 void check_targets(const RecordOptions& options) {
-  if (options.pids.empty() && options.command.empty()) {
-    refuse("nothing to record: name a process with -p PID, or a program after --");
+  if (options.wanted.empty() && options.command.empty()) {
+    refuse(
+        "nothing to record: name a process with -p PID or -p NAME (--help shows more ways), or a "
+        "program after --");
   }
-  if (!options.pids.empty() && !options.command.empty()) {
-    refuse("-p and a program after -- exclude each other");
+  if (!options.wanted.empty() && !options.command.empty()) {
+    refuse("processes that run (-p and the like) and a program after -- exclude each other");
   }
-  if (options.pids.size() > options.max_processes) {
+  const std::size_t named = options.wanted.processes.pids.size();
+  if (named > options.max_processes) {
     refuse("--max-processes " + std::to_string(options.max_processes) + ": fewer than the " +
-           std::to_string(options.pids.size()) + " processes named with -p");
+           std::to_string(named) + " processes named with -p");
   }
 }
 
@@ -103,12 +106,13 @@ const CommandTexts RecordOptions::kTexts{
     .name = "record",
     .about = "Sample processes and write a profile with their labels",
     .usage =
-        "labelscope record [OPTIONS] -p PID[,PID]\n"
+        "labelscope record [OPTIONS] -p PID|NAME[,...]\n"
+        "       labelscope record [OPTIONS] --unit UNIT|--port PORT|--container ID|--cgroup PATH\n"
         "       labelscope record [OPTIONS] -- CMD [ARG...]",
     .footer = R"(
 Examples:
   labelscope record -p 4242 -d 10 --summary tenant
-  labelscope record -p 4242 -o profile.pb.gz -o stacks.folded
+  labelscope record -p nginx -o profile.pb.gz -o stacks.folded
   labelscope record -o run.jsonl -- ./server --port 8080
 
 Exit status: 0 ok, 1 runtime error, 2 usage, 3 no such process, 4 permission, 5 no sample taken;
@@ -117,8 +121,8 @@ with -- CMD the command's own status. The manual: man labelscope-record)",
     .records = true};
 
 void RecordOptions::declare(OptionList& list) {
-  list.group("Target (one of)");
-  list.words("-p,--pid", "PID[,PID]", "Processes to record, by ID", pids, parse_pids);
+  list.group("Targets (or a program after --)");
+  wanted.declare(list, "Processes to record");
   declare_sampling(list, *this);
   unpublished.declare(list);
   list.group("Names");

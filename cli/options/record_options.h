@@ -11,9 +11,9 @@
 #include "cli/host/rights.h"
 #include "cli/options/common_options.h"
 #include "cli/options/label_options.h"
+#include "cli/options/target_options.h"
 #include "cli/options/values.h"
 #include "cli/profile/value_types.h"
-#include "labelscope/ids.h"
 #include "sampling/sampler.h"
 
 namespace labelscope::cli {
@@ -40,7 +40,7 @@ const Mode& mode_of(SampleMode mode);
 
 // If `outputs` is empty, labelscope writes files with names of its own.
 struct RecordOptions : OutputOptions {
-  std::vector<Pid> pids;             // either these are given
+  TargetOptions wanted;              // either these are given
   std::vector<std::string> command;  // or this one
   std::optional<std::chrono::nanoseconds> duration;
   std::uint32_t frequency_hz = 99;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cli/host/exit_status.h"
+#include "cli/options/target_options.h"
 #include "cli/text/escape.h"
 
 namespace labelscope::cli {
@@ -45,6 +46,10 @@ std::optional<T> number(std::string_view text) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+bool all_digits(const std::string& text) {
+  return text.find_first_not_of("0123456789") == std::string::npos;
 }
 
 // It is also true for a path that may not be read. The code that opens it reports the error.
@@ -86,27 +91,41 @@ std::chrono::nanoseconds parse_moment(const std::string& option, const std::stri
                                                             : parse_duration(option, text);
 }
 
-std::vector<Pid> parse_pids(const std::string& option, const std::vector<std::string>& texts) {
-  std::vector<Pid> pids;
+ProcessWords parse_processes(const std::string& option, const std::vector<std::string>& texts) {
+  ProcessWords found;
+  const auto add_once = [](auto& to, auto value) {
+    if (std::find(to.begin(), to.end(), value) == to.end()) to.push_back(std::move(value));
+  };
   for (const std::string& text : texts) {
     if (text.find_first_not_of(kBlanks) == std::string::npos) {
       refuse(option + ": there is no process ID in it; a search like pgrep has found none");
     }
     for (const std::string& part : split(text)) {
-      // pgrep prints each ID in a line of its own.
+      // pgrep prints each ID in a line of its own. A name may have blanks in it.
       std::vector<std::string> words = blank_separated(part);
-      if (words.empty()) words.emplace_back();
+      if (words.empty()) {
+        refuse(option, text, "process IDs or names are wanted, like 4242, 4242,4243 or nginx");
+      }
+      if (!std::ranges::all_of(words, all_digits)) {
+        const std::string name = part.substr(part.find(words.front()));
+        add_once(found.names, name.substr(0, name.find_last_not_of(kBlanks) + 1));
+        continue;
+      }
       for (const std::string& word : words) {
         auto value = number<std::int32_t>(word);
         if (!value || *value <= 0) {
           refuse(option, text, "process IDs are wanted, like 4242 or 4242,4243");
         }
-        if (std::find(pids.begin(), pids.end(), Pid{*value}) == pids.end())
-          pids.push_back(Pid{*value});
+        add_once(found.pids, Pid{*value});
       }
     }
   }
-  return pids;
+  for (std::string& name : found.names) {
+    if (name.starts_with('-')) refuse(option, name, "a process ID or a name is wanted");
+    if (name.starts_with('=')) name.erase(0, 1);
+    if (name.empty()) refuse(option + ": the name is empty");
+  }
+  return found;
 }
 
 std::string read_file_name(const std::string& option, const std::string& path) {

@@ -16,6 +16,8 @@
 
 namespace labelscope::cli {
 
+struct ProcessWords;  // cli/options/target_options.h
+
 [[noreturn]] void refuse(const std::string& message);
 [[noreturn]] void refuse(const std::string& option, const std::string& word,
                          const std::string& why);
@@ -24,9 +26,10 @@ namespace labelscope::cli {
 std::chrono::nanoseconds parse_duration(const std::string& option, const std::string& text);
 // Takes the same as a time since a start; "0", the start itself, is allowed, too.
 std::chrono::nanoseconds parse_moment(const std::string& option, const std::string& text);
-// Takes lists of IDs, with commas, blanks or line ends in between. Returns each once, in their
-// order.
-std::vector<Pid> parse_pids(const std::string& option, const std::vector<std::string>& texts);
+// Takes lists of IDs, with commas, blanks or line ends in between, and of names with commas in
+// between. Returns each once, in their order. A word of digits is an ID; "=" in front makes a name
+// of it.
+ProcessWords parse_processes(const std::string& option, const std::vector<std::string>& texts);
 // Takes lists of label keys between commas. Returns each once, in their order.
 std::vector<std::string> parse_keys(const std::string& option,
                                     const std::vector<std::string>& texts);

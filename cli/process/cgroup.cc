@@ -55,11 +55,44 @@ std::string_view pod_in(std::string_view component) {
   return {};
 }
 
+// The units that programs run in.
 bool is_unit(std::string_view component) {
   for (const std::string_view suffix : {".service", ".scope"}) {
     if (component.size() > suffix.size() && component.ends_with(suffix)) return true;
   }
   return false;
+}
+
+bool is_slice(std::string_view component) {
+  constexpr std::string_view kSuffix = ".slice";
+  return component.size() > kSuffix.size() && component.ends_with(kSuffix);
+}
+
+// Calls `take` with each path of /proc/PID/cgroup until it returns true; returns whether it has.
+template <class Take>
+bool any_path(std::string_view cgroup, Take take) {
+  while (!cgroup.empty()) {
+    const std::string_view line = cgroup.substr(0, cgroup.find('\n'));
+    cgroup.remove_prefix(std::min(line.size() + 1, cgroup.size()));
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second != std::string_view::npos && take(line.substr(second + 1))) return true;
+  }
+  return false;
+}
+
+template <class Take>
+bool any_component(std::string_view path, Take take) {
+  while (!path.empty()) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(part.size() + 1, path.size()));
+    if (!part.empty() && take(part)) return true;
+  }
+  return false;
+}
+
+bool is_below(std::string_view path, std::string_view group) {
+  return path.starts_with(group) && (path.size() == group.size() || path[group.size()] == '/');
 }
 
 void look_into(std::string_view path, CgroupNames& names) {
@@ -102,6 +135,60 @@ CgroupNames parse_cgroup(std::string_view text) {
     for (const std::string_view path : paths) look_into(path, names);
   }
   return names;
+}
+
+std::string whole_unit(const std::string& word) {
+  return is_unit(word) || is_slice(word) ? word : word + ".service";
+}
+
+bool is_in_unit(std::string_view text, std::string_view unit) {
+  return any_path(text, [&](std::string_view path) {
+    return any_component(path, [&](std::string_view part) {
+      return part == unit || (part.starts_with('_') && part.substr(1) == unit);
+    });
+  });
+}
+
+bool is_in_group(std::string_view text, std::string_view group) {
+  return any_path(text, [&](std::string_view path) { return is_below(path, group); });
+}
+
+std::set<std::string> units_in(std::string_view text) {
+  std::set<std::string> units;
+  any_path(text, [&](std::string_view path) {
+    return any_component(path, [&](std::string_view part) {
+      if (is_unit(part) || is_slice(part)) units.emplace(part);
+      return false;
+    });
+  });
+  return units;
+}
+
+std::set<std::string> groups_in(std::string_view text) {
+  std::set<std::string> groups;
+  any_path(text, [&](std::string_view path) {
+    if (path.size() > 1) groups.emplace(path);
+    return false;
+  });
+  return groups;
+}
+
+// One line of mountinfo is "ID PARENT DEVICE ROOT MOUNT ... - TYPE ..." (proc(5)).
+std::string group_of_folder(std::string folder, std::string_view mountinfo) {
+  if (!folder.starts_with('/')) folder.insert(0, "/");
+  std::size_t longest = 0;
+  while (!mountinfo.empty()) {
+    const std::string_view line = mountinfo.substr(0, mountinfo.find('\n'));
+    mountinfo.remove_prefix(std::min(line.size() + 1, mountinfo.size()));
+    if (line.find(" - cgroup") == std::string_view::npos) continue;
+    std::size_t start = 0;
+    for (int field = 0; field < 4; ++field) start = line.find(' ', start) + 1;
+    const std::string_view mount = line.substr(start, line.find(' ', start) - start);
+    if (mount.size() > longest && is_below(folder, mount)) longest = mount.size();
+  }
+  folder.erase(0, longest);
+  while (folder.ends_with('/')) folder.pop_back();
+  return folder;
 }
 
 }  // namespace labelscope::cli

@@ -17,6 +17,7 @@
 // static pod, 32 digits. If they are nested, the innermost counts.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -33,5 +34,19 @@ struct CgroupNames {
 // `text` is all of /proc/PID/cgroup. The path of version 2 counts first, then systemd's own
 // hierarchy of version 1, then the others.
 CgroupNames parse_cgroup(std::string_view text);
+
+// The following look at every line of such a text, of both versions.
+
+// "nginx" is the unit nginx.service, as systemctl understands it.
+std::string whole_unit(const std::string& word);
+// In paths systemd puts "_" before a unit that could be taken for a file of the kernel.
+bool is_in_unit(std::string_view text, std::string_view unit);
+// Whether a path is this one, or below it.
+bool is_in_group(std::string_view text, std::string_view group);
+std::set<std::string> units_in(std::string_view text);
+std::set<std::string> groups_in(std::string_view text);
+// Makes the path "/app" of the folder "/sys/fs/cgroup/app"; "/app" is one already. `mountinfo` is
+// the text of /proc/self/mountinfo.
+std::string group_of_folder(std::string folder, std::string_view mountinfo);
 
 }  // namespace labelscope::cli

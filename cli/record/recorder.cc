@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "cli/host/exit_status.h"
 #include "process/child_processes.h"
 #include "process/cpu_times.h"
 
@@ -28,9 +29,13 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
 
 Status Recorder::add(Pid pid) {
   auto process = track(pid);
+  // Time of a process that joins while others are sampled is the recording's from now on.
+  const std::uint64_t time_before = started_ ? process_time(pid).value_or(0) : 0;
   // The sampler must know the process before it is planned: otherwise an exec between the plan and
   // its use would be missed.
-  if (Status status = sampler_->set_process(pid, {&kNotPlanned, 1}); !status) return status;
+  Status known =
+      started_ ? sampler_->set_running_process(pid) : sampler_->set_process(pid, {&kNotPlanned, 1});
+  if (!known) return known;
   Status status = process->refresh(process_labels_);
   if (status) {
     status = sampler_->set_process(pid, process->recipes());
@@ -42,12 +47,26 @@ Status Recorder::add(Pid pid) {
   }
   if (!status) {
     static_cast<void>(sampler_->remove_process(pid));  // keep the first error, which is the reason
+    // It may have been sampled meanwhile.
+    if (started_) keep(pid, std::move(process), time_before);
     return status;
   }
   note_plan(pid, process->plan());
+  if (started_) {
+    ++plans_;
+    keep(pid, std::move(process), time_before);
+    return {};
+  }
   if (processes_.empty()) first_ = pid;
   processes_[pid] = std::move(process);
   return {};
+}
+
+void Recorder::keep(Pid pid, std::unique_ptr<TrackedProcess> process, std::uint64_t time_before) {
+  last_process_ = nullptr;
+  gone_.erase(pid);
+  processes_[pid] = std::move(process);
+  time_before_[pid] = time_before;
 }
 
 Status Recorder::add_before_exec(Pid pid, UniqueFd program) {
@@ -59,6 +78,19 @@ Status Recorder::add_before_exec(Pid pid, UniqueFd program) {
   return {};
 }
 
+bool Recorder::add_counted(Pid pid) {
+  const Status status = add(pid);
+  if (status) return true;
+  if (status.error().code == ErrorCode::kLimit) {
+    ++counters_[Counter::kChildrenNotFollowed];
+  } else if (status.error().code == ErrorCode::kTooManyFiles) {
+    ++counters_[Counter::kChildrenWithoutFiles];
+  } else if (!is_gone(status.error())) {
+    ++counters_[Counter::kChildrenRefused];
+  }
+  return false;
+}
+
 std::size_t Recorder::add_children(Pid parent) {
   std::size_t added = 0;
   std::vector<Pid> parents{parent};
@@ -67,19 +99,9 @@ std::size_t Recorder::add_children(Pid parent) {
     parents.pop_back();
     if (!process) continue;  // it has ended
     for (Pid child : child_processes(**process)) {
-      if (processes_.contains(child)) continue;
-      const Status status = add(child);
-      if (status) {
-        ++added;
-        parents.push_back(child);
-      } else if (status.error().code == ErrorCode::kLimit) {
-        ++counters_[Counter::kChildrenNotFollowed];
-      } else if (status.error().code == ErrorCode::kTooManyFiles) {
-        ++counters_[Counter::kChildrenWithoutFiles];
-      } else if (status.error().code != ErrorCode::kVanished &&
-                 status.error().code != ErrorCode::kNotFound) {
-        ++counters_[Counter::kChildrenRefused];
-      }
+      if (processes_.contains(child) || !add_counted(child)) continue;
+      ++added;
+      parents.push_back(child);
     }
   }
   return added;
@@ -89,6 +111,7 @@ Status Recorder::start() {
   table_times_.start(static_cast<std::uint64_t>(
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()));
   Status status = sampler_->start();
+  started_ = true;
   for (const auto& [pid, process] : processes_) time_before_[pid] = process_time(pid).value_or(0);
   return status;
 }
@@ -258,9 +281,8 @@ void Recorder::on_fork(Pid parent, Pid child) {
   auto process = known != nullptr ? std::make_unique<TrackedProcess>(child, *known) : track(child);
   if (known == nullptr) process->on_mappings_lost();  // it is planned for no other reason
   if (known != nullptr && process_labels_.may_change_after_fork()) process->renew_own_labels();
-  last_process_ = nullptr;
-  processes_[child] = std::move(process);
-  gone_.erase(child);
+  // It is sampled from its beginning, whatever had its number before.
+  keep(child, std::move(process), 0);
 }
 
 void Recorder::on_exec(Pid pid) {

@@ -67,6 +67,9 @@ class Recorder final : private EventHandler {
   // mappings are not the program's, and nothing in it publishes labels. `program` is that of
   // Sampler::set_before_exec().
   Status add_before_exec(Pid pid, UniqueFd program);
+  // The same after start(), for a process that has run before. If it cannot be added, this is
+  // counted, and false returned.
+  bool add_counted(Pid pid);
   // Adds the processes that this process and its children have started already. Counts those that
   // cannot be added. Returns how many were added.
   std::size_t add_children(Pid parent);
@@ -120,6 +123,7 @@ class Recorder final : private EventHandler {
   TrackedProcess* find(Pid pid);
   TrackedProcess* find_gone(Pid pid);
   std::unique_ptr<TrackedProcess> track(Pid pid);
+  void keep(Pid pid, std::unique_ptr<TrackedProcess> process, std::uint64_t time_before);
   void plan(TrackedProcess& process);
   void settle_unplanned(Profile& profile) const;
   bool publishes_nothing(Pid pid) const;
@@ -156,6 +160,7 @@ class Recorder final : private EventHandler {
   Counts counters_;    // events that only the recorder sees
   std::uint64_t plans_ = 0;
   bool in_kernel_ = false;
+  bool started_ = false;
   Pid first_{};  // the process that was added first
   Pid last_pid_{};
   TrackedProcess* last_process_ = nullptr;

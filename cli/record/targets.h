@@ -4,14 +4,13 @@
 //
 //                 find_targets()  add_to()              release()    while it records  at the end
 //   ---------------------------------------------------------------------------------------------
-//   processes     opens them      adds them and their   -            have all ended?   -
-//                                 children that exist
+//   processes     finds and       adds them and their   -            have all ended?   -
+//                 opens them      children that exist                join(): new ones
 //   a command     forks it; it    adds it               it executes  has it ended?     its own
 //                 waits                                                                status
 //
-// A new way to name targets is a new maker for find_targets(): it looks for processes, and decides
-// how messages and files name them. It needs a class of its own only if it does something else than
-// these two at one of the steps.
+// A new way to name processes that run is a row of NamedBy (cli/process/find_processes.h). It needs
+// a class of its own here only if it does something else than these two at one of the steps.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +24,7 @@
 #include "cli/host/exit_status.h"
 #include "cli/host/signals.h"
 #include "cli/options/record_options.h"
+#include "cli/process/find_processes.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 
@@ -62,6 +62,8 @@ class Targets {
   virtual Status add_to(Recorder& recorder, Backend backend) = 0;
   // Sampling has begun: a process that was held back for that continues.
   virtual std::optional<NotStarted> release() { return std::nullopt; }
+  // Adds processes that have started since, where the words that name the targets find these, too.
+  virtual void join(Recorder&) {}
   virtual bool ended() = 0;
   // Returns why they do not run, and what lets them continue; empty if nothing holds them.
   std::string standstill() const;
@@ -86,8 +88,10 @@ class Targets {
   std::string base_name_;
 };
 
-// Finds the targets that the options name. A command is forked here, so call it before changing
-// anything that a child inherits. Fails with kVanished or kNotFound if there is no such process.
-Result<std::unique_ptr<Targets>> find_targets(const RecordOptions& options, const Signals& signals);
+// Finds the targets that the options name, or waits for them. A command is forked here, so call it
+// before changing anything that a child inherits. Fails with kVanished or kNotFound if there is no
+// such process. `say` takes a line for the user before it waits.
+Result<std::unique_ptr<Targets>> find_targets(const RecordOptions& options, Signals& signals,
+                                              const Say& say);
 
 }  // namespace labelscope::cli

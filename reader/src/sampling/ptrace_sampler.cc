@@ -73,6 +73,7 @@ class PtraceSampler final : public Sampler {
       : options_(options), period_(1'000'000'000 / options.frequency_hz), threads_(options) {}
 
   Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override;
+  Status set_running_process(Pid pid) override;
   Status remove_process(Pid pid) override;
   Status start() override;
   Status drain(EventHandler& handler, milliseconds timeout) override;
@@ -139,6 +140,12 @@ Status PtraceSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipe
   (*process)->set_recipes(recipes);
   processes_[pid] = *std::move(process);
   return {};
+}
+
+Status PtraceSampler::set_running_process(Pid pid) {
+  Status status = set_process(pid, {&kNotPlanned, 1});
+  if (status) processes_[pid]->threads().start_over();
+  return status;
 }
 
 Status PtraceSampler::remove_process(Pid pid) {

@@ -132,6 +132,9 @@ class Sampler {
   // Fails with kLimit if there are too many recipes or processes. Fails with kVanished if the
   // process has replaced its program since, and another on_exec() comes; or if it has ended.
   virtual Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) = 0;
+  // This is for a process that joins after start(), and has run before: its time until now is not
+  // counted. Its recipe is kNotPlanned.
+  virtual Status set_running_process(Pid pid) { return set_process(pid, {&kNotPlanned, 1}); }
   // This is for a child that is held back until it executes `program` (the descriptor is invalid if
   // that is not known). Until then there is nothing in it to prepare for, but what it will load may
   // be foreseen.

@@ -1,11 +1,11 @@
-# No target, two kinds of target, or a PID that is no number gives status 2.
+# No target, two kinds of target, or an impossible PID gives status 2.
 source "${BASH_SOURCE%/*}/../lib.sh"
 run record -d 1
 expect_status "$exit_usage" "no target"
 expect_said '-p'
 run record -d 1 -p $$ -- true
 expect_status "$exit_usage" "both -p and a command"
-for value in abc 0 -5 12x 99999999999999999999 '' 1,,2; do
+for value in 0 -5 99999999999999999999 '' 1,,2 abc,; do
   run record -d 1 -p "$value"
   expect_status "$exit_usage" "-p '$value'"
 done
@@ -27,7 +27,7 @@ done
 # The IDs that pgrep has found are one word, or none.
 refused 'there is no process ID in it' -p ''
 refused 'there is no process ID in it' -p $'\n'
-refused '1, ,2: process IDs are wanted' -p '1, ,2'
+refused '1, ,2: process IDs or names are wanted' -p '1, ,2'
 for found in $'4194305\n4194306' '4194305 4194306' ' 4194305, 4194306'; do
   run record -d 1 -p "$found"
   expect_status "$exit_no_target" "-p '$found'"

@@ -34,13 +34,21 @@ std::string refused(std::vector<const char*> words) {
 }  // namespace
 
 TEST_CASE("options: pids come in lists and repeated, each once") {
-  CHECK(accepted({"-p", "1,2", "-p", "2", "-p", "3"}).pids ==
+  CHECK(accepted({"-p", "1,2", "-p", "2", "-p", "3"}).wanted.processes.pids ==
         std::vector<Pid>{Pid{1}, Pid{2}, Pid{3}});
 }
 
 TEST_CASE("options: pids may be lines, as pgrep prints them") {
-  CHECK(accepted({"-p", "1\n2\n"}).pids == std::vector<Pid>{Pid{1}, Pid{2}});
-  CHECK(accepted({"-p", " 1, 2\t3"}).pids == std::vector<Pid>{Pid{1}, Pid{2}, Pid{3}});
+  CHECK(accepted({"-p", "1\n2\n"}).wanted.processes.pids == std::vector<Pid>{Pid{1}, Pid{2}});
+  CHECK(accepted({"-p", " 1, 2\t3"}).wanted.processes.pids ==
+        std::vector<Pid>{Pid{1}, Pid{2}, Pid{3}});
+}
+
+TEST_CASE("options: what is no number is a name, and = makes a name of a number") {
+  const ProcessWords words =
+      accepted({"-p", "nginx, Web Content ,4242,=4242", "-p", "nginx"}).wanted.processes;
+  CHECK(words.pids == std::vector<Pid>{Pid{4242}});
+  CHECK(words.names == std::vector<std::string>{"nginx", "Web Content", "4242"});
 }
 
 TEST_CASE("options: each takes one word, and what follows is no option's value") {
@@ -123,7 +131,13 @@ TEST_CASE("options: nonsense is refused in one sentence that names it") {
       {{}, "nothing to record"},
       {{"-p", "0"}, "--pid 0"},
       {{"-p", "-1"}, "-1"},
-      {{"-p", "12x"}, "12x"},
+      {{"-p", "nginx,-x"}, "--pid -x"},
+      {{"-p", "nginx,="}, "the name is empty"},
+      {{"--unit", ""}, "--unit: the name is empty"},
+      {{"--port", "0"}, "--port 0"},
+      {{"--port", "65536"}, "--port 65536"},
+      {{"--port", "http"}, "--port http"},
+      {{"--unit", "nginx", "--", "ls"}, "exclude"},
       {{"-p", "1,,2"}, "1,,2"},
       {{"-p", "99999999999"}, "99999999999"},
       {{"-p", "1", "--", "ls"}, "exclude"},

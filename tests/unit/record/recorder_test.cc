@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/record/samplers.h"
+#include "process/cpu_times.h"
 #include "support/catch.h"
 
 using namespace labelscope;
@@ -76,6 +77,29 @@ TEST_CASE("recorder: a process that has ended is not added") {
   CHECK(added.error().code == ErrorCode::kVanished);
   CHECK(raw(sampler.removed()) == child);
   CHECK(recorder.processes().empty());
+}
+
+TEST_CASE("recorder: what a process has computed before it joins is not the recording's time") {
+  constexpr std::uint64_t kPast = 200'000'000;
+  const pid_t child = fork();
+  if (child == 0) {
+    while (process_time(Pid{getpid()}).value_or(0) < kPast) continue;
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  REQUIRE(waitpid(child, nullptr, WUNTRACED) == child);
+  REQUIRE(process_time(Pid{child}).value_or(0) >= kPast);
+  Recorder recorder(std::make_unique<SamplerOfAnExec>(), {.period_ns = 1000});
+  REQUIRE(recorder.start());
+  REQUIRE(recorder.step(std::chrono::milliseconds(0)));  // an exec, for a sampler that is fit
+  CHECK(recorder.add_counted(Pid{child}));
+  CHECK(recorder.processes().contains(Pid{child}));
+  CHECK(recorder.plans() == 1);
+  REQUIRE(recorder.stop());
+  std::vector<ModuleFile> files;
+  CHECK(recorder.take_profile(files, 0).ledger.time.whole() < kPast / 2);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 TEST_CASE("recorder: ptrace stands in where BPF may not be had, and never for one that failed") {

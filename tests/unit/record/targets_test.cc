@@ -63,7 +63,7 @@ Signals& signals() {
 }
 
 std::unique_ptr<Targets> found(const RecordOptions& options) {
-  auto targets = find_targets(options, signals());
+  auto targets = find_targets(options, signals(), [](const std::string&) {});
   INFO((targets ? "" : targets.error().context));
   REQUIRE(targets);
   return *std::move(targets);
@@ -71,7 +71,7 @@ std::unique_ptr<Targets> found(const RecordOptions& options) {
 
 RecordOptions naming(std::vector<Pid> pids) {
   RecordOptions options;
-  options.pids = std::move(pids);
+  options.wanted.processes.pids = std::move(pids);
   return options;
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("targets: they have ended when the last one has") {
   CHECK_FALSE(targets->ended());
   second.end();
   CHECK(targets->ended());
-  CHECK(find_targets(naming({Pid{1 << 22}}), signals()).error().code == ErrorCode::kVanished);
+  CHECK(find_targets(naming({Pid{1 << 22}}), signals(), {}).error().code == ErrorCode::kVanished);
 }
 
 TEST_CASE("targets: a process that stands still says what lets it go on") {

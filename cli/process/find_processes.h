@@ -1,0 +1,108 @@
+// Finds processes by the words with which people name them: a program's name, a systemd unit, a
+// port, a container, a cgroup.
+//
+//   -p nginx           comm, the program's file, or its first argument
+//   --unit nginx       a component of a cgroup's path
+//   --cgroup /app      a cgroup's path, and all below it
+//   --container web    an ID in a cgroup's path (cgroup.h); docker and podman keep names in files
+//   --port 80          /proc/PID/net/tcp --> inode of the socket --> /proc/PID/fd
+//
+// All of it comes from /proc, where a process writes its name and its arguments itself. So a name
+// is never a proof of who a process is, and each is escaped before it is shown.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/process/container_names.h"
+#include "labelscope/ids.h"
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+enum class NamedBy { kName, kWaitFor, kUnit, kPort, kContainer, kCgroup };
+
+struct TargetName {
+  NamedBy by;
+  std::string word;  // as it was typed; of a port its digits
+
+  // Returns it as it was typed, escaped: "--unit nginx".
+  std::string typed() const;
+  // Returns whether processes that start later can be found by it. The sockets of a process change
+  // all the time, so a port names those that listen when it is asked.
+  bool finds_later() const { return by != NamedBy::kPort; }
+};
+
+struct Match {
+  TargetName name;
+  std::vector<Pid> pids;  // in the order of numbers, at least one
+};
+
+// Where the kernel and the makers of containers keep what is read.
+struct SystemFolders {
+  std::string proc = "/proc";
+  std::string docker = "/var/lib/docker/containers";
+  std::string podman = "/var/lib/containers/storage/overlay-containers";
+};
+
+class ProcessFinder {
+ public:
+  explicit ProcessFinder(std::vector<TargetName> names, SystemFolders folders = {});
+
+  // Returns the processes of each name. With kWaitFor, it waits for one to start, until `cancelled`
+  // returns true; that is kVanished. Kernel threads, zombies and labelscope itself are left out.
+  // Fails with kNotFound if there is none: the message says what there is that is near. Fails with
+  // kPermission if there may be one that labelscope may not see.
+  Result<std::vector<Match>> find(const std::function<bool()>& cancelled = {});
+  // Returns processes that have begun since, and that a name finds that finds later ones. Each is
+  // returned once. To be cheap it looks at new numbers only, and at all every few seconds: a
+  // process may execute another program, or be moved to a cgroup.
+  std::vector<Pid> find_new();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Status wait(const std::function<bool()>& cancelled);
+  std::vector<Pid> look(const std::function<bool(Pid)>& wanted);
+  std::vector<Pid> all_pids() const;
+  std::string folder_of(Pid pid) const;
+  bool matches(Pid pid, const TargetName& name);
+  bool is_called(Pid pid, std::string_view word) const;
+  bool is_in_container(Pid pid, std::string_view word);
+  bool holds_socket(Pid pid, const std::set<std::uint64_t>& inodes);
+  bool counts(Pid pid) const;
+  const std::set<std::uint64_t>& listeners(std::uint16_t port);
+  void read_listeners();
+  Error nothing_found(const TargetName& name);
+  Error no_listener(const TargetName& name);
+  std::set<std::string> known_words(NamedBy by);
+
+  std::vector<TargetName> names_;
+  std::string proc_;
+  ContainerNames containers_;
+  std::map<Pid, Clock::time_point> seen_;  // since when
+  std::set<Pid> found_;
+  Clock::time_point next_full_look_{};
+  // inodes of sockets that listen, by port, in all network namespaces
+  std::optional<std::map<std::uint16_t, std::set<std::uint64_t>>> listeners_;
+  std::size_t unseen_ = 0;  // processes whose open files may not be read
+};
+
+using Say = std::function<void(const std::string& line)>;
+
+// Says which names are waited for.
+void say_waiting(const std::vector<TargetName>& names, const Say& say);
+// For commands that look at processes once. Returns each once, those named by ID first. Says what
+// the words have found.
+Result<std::vector<Pid>> named_processes(std::vector<Pid> pids,
+                                         const std::vector<TargetName>& names, const Say& say);
+
+}  // namespace labelscope::cli
