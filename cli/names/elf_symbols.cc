@@ -369,8 +369,11 @@ std::vector<SourceLine> ElfSymbols::find(Address link_address, bool inlined) {
   Address address = link_address + bias_;
   std::vector<SourceLine> lines;
   if (scopes_) lines = scopes_->find(address - dwarf_bias_, inlined);
-  // The name that the linker and other tools use. DWARF has the source name for clones and aliases.
-  std::string_view symbol = table_->find(address);
+  // The name that the linker and other tools use. DWARF has the source name for clones, and decides
+  // between aliases that are equally good.
+  const std::string_view by_source =
+      lines.empty() ? "" : std::string_view(lines.back().system_name);
+  std::string_view symbol = table_->find(address, by_source);
   if (symbol == kPlt) {
     if (!plt_) plt_.emplace(elf_.get(), budget_);
     if (const std::string_view name = plt_->find(link_address); !name.empty()) symbol = name;

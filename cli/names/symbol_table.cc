@@ -13,6 +13,9 @@ namespace {
 // So many symbols with a size that start before an address are tried until one covers it. They nest
 // two or three deep; hostile tables must not make each look-up linear.
 constexpr int kMaxNesting = 64;
+// So many names of one function are compared with that of its debug information. libc's functions
+// have five.
+constexpr int kMostNames = 256;
 // Shown names are cut here; a hostile string table may be one name of a gigabyte.
 constexpr std::size_t kMaxName = 65536;
 
@@ -162,8 +165,15 @@ void SymbolTable::keep_one_each() {
     if (a.badness != b.badness) return a.badness < b.badness;
     return std::strcmp(a.name, b.name) < 0;
   });
-  auto same = [](const Entry& a, const Entry& b) { return a.start == b.start; };
-  entries_.erase(std::unique(entries_.begin(), entries_.end(), same), entries_.end());
+  Entries kept;
+  for (const Entry& entry : entries_) {
+    if (kept.empty() || kept.back().start != entry.start) {
+      kept.push_back(entry);
+    } else if (kept.back().sized == entry.sized && kept.back().badness == entry.badness) {
+      equals_.push_back(entry);
+    }
+  }
+  entries_ = std::move(kept);
 }
 
 SymbolTable::Entries::const_iterator SymbolTable::first_after(const Entries& entries,
@@ -197,7 +207,20 @@ void SymbolTable::end_unsized() {
   }
 }
 
-std::string_view SymbolTable::find(Address address) const {
+std::string_view SymbolTable::name_of(const Entry& entry, std::string_view preferred) const {
+  const std::string_view name(entry.name, strnlen(entry.name, kMaxName));
+  if (preferred.empty() || preferred == name) return name;
+  auto equal = first_after(equals_, entry.start);
+  for (int steps = 0; equal != equals_.begin() && steps < kMostNames; ++steps) {
+    --equal;
+    if (equal->start != entry.start) break;
+    const std::string_view other(equal->name, strnlen(equal->name, kMaxName));
+    if (other == preferred) return other;
+  }
+  return name;
+}
+
+std::string_view SymbolTable::find(Address address, std::string_view preferred) const {
   const CodeRange* range = range_of(address);
   if (range == nullptr) return {};
   if (range->plt) return kPlt;
@@ -205,11 +228,11 @@ std::string_view SymbolTable::find(Address address) const {
   auto at = first_after(entries_, address);
   for (int steps = 0; at != entries_.begin() && steps < kMaxNesting; ++steps) {
     --at;
-    if (address < at->end) return {at->name, strnlen(at->name, kMaxName)};
+    if (address < at->end) return name_of(*at, preferred);
   }
   at = first_after(unsized_, address);
   if (at == unsized_.begin() || address >= (--at)->end) return {};
-  return {at->name, strnlen(at->name, kMaxName)};
+  return name_of(*at, preferred);
 }
 
 }  // namespace labelscope::cli

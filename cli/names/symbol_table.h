@@ -37,7 +37,9 @@ class SymbolTable {
 
   // Returns the empty text if no symbol covers `address`, and "[plt]" in the procedure linkage
   // table.
-  std::string_view find(Address address) const;
+  // Of several names of one function that are equally good it is the first one by the alphabet, or
+  // `preferred`, if that is among them.
+  std::string_view find(Address address, std::string_view preferred = {}) const;
   bool empty() const { return entries_.empty() && unsized_.empty(); }
 
  private:
@@ -53,6 +55,7 @@ class SymbolTable {
   using Entries = std::vector<Entry>;
   static Entries::const_iterator first_after(const Entries& entries, Address address);
   const CodeRange* range_of(Address address) const;
+  std::string_view name_of(const Entry& entry, std::string_view preferred) const;
   void add(const GElf_Sym& symbol, Address address, const char* name);
   void add_section(Elf* elf, Elf_Scn* section, Budget& budget);
   void finish(bool complete);
@@ -63,6 +66,7 @@ class SymbolTable {
   std::vector<CodeRange> ranges_;
   Entries entries_;  // symbols with a size; both are sorted
   Entries unsized_;  // symbols without one, if all symbols are there
+  Entries equals_;   // names that are as good as those of their functions in the two above; sorted
 };
 
 }  // namespace labelscope::cli

@@ -77,6 +77,16 @@ TEST_CASE("dwarf_scopes: C functions, file-local functions and lambdas have thei
   CHECK(lines[0].line == place.line);
 }
 
+TEST_CASE("dwarf_scopes: of several names of one function it is the one that its source has") {
+  probe::Place place;
+  probe_named(&place);
+  const std::vector<SourceLine> lines = lines_at(place.address);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].function == "probe_named");
+  CHECK(lines[0].system_name == "probe_named");
+  CHECK(lines[0].line == place.line);
+}
+
 TEST_CASE("dwarf_scopes: a static executable is read like any other") {
   skip_in_user_mode_emulation();
   std::unique_ptr<FILE, int (*)(FILE*)> output(popen(paths::kStaticProbe, "r"), pclose);

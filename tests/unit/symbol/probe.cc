@@ -60,6 +60,13 @@ void through_local(Place& place) { local_function(place); }
 extern "C" PROBE_NOINLINE void probe_plain_c(probe::Place* place) {
   PROBE_HERE(*place);
 }
+extern "C" PROBE_NOINLINE void probe_named(probe::Place* place) noexcept {
+  PROBE_HERE(*place);
+}
+extern "C" PROBE_EXPORT __attribute__((alias("probe_named"))) void probe_another_name(
+    probe::Place*) noexcept;
+extern "C" PROBE_EXPORT __attribute__((alias("probe_named"))) void probe_third_name(
+    probe::Place*) noexcept;
 // clang-format on
 
 // The assembly is as people write it: a function without a size, one with a label inside, then

@@ -24,6 +24,8 @@ PROBE_EXPORT void through_local(Place& place);
 }  // namespace probe
 
 extern "C" PROBE_EXPORT void probe_plain_c(probe::Place* place);
+// This one has two other names.
+extern "C" PROBE_EXPORT void probe_named(probe::Place* place) noexcept;
 
 // These are not to be called; only their addresses are used.
 extern "C" PROBE_EXPORT void probe_unsized();
