@@ -45,7 +45,8 @@ ls_config make_config(const SamplerOptions& options, std::uint32_t cpus) {
   return config;
 }
 
-constexpr const char* kWaitPrograms[] = {"on_switch", "on_wakeup", "on_waiter_exit"};
+// The end of a thread is seen from the first moment on in which one may be noted.
+constexpr const char* kWaitPrograms[] = {"on_waiter_exit", "on_wakeup", "on_switch"};
 
 void resize(bpf_object* object, const char* name, std::uint32_t entries) {
   if (bpf_map* map = bpf_object__find_map_by_name(object, name)) {
@@ -321,8 +322,11 @@ Status BpfObject::add_waiting(Tid tid, const ls_off_cpu& thread) {
       errno == EEXIST) {
     return {};
   }
+  if (errno == E2BIG) return Error{ErrorCode::kLimit, "the map of threads is full"};
   return system_error(errno, "cannot write to the map of threads");
 }
+
+void BpfObject::forget_waiting(Tid tid) { bpf_map_delete_elem(off_cpu_threads_fd_, &tid); }
 
 std::vector<std::pair<Tid, ls_off_cpu>> BpfObject::off_cpu_threads() const {
   std::vector<std::pair<Tid, ls_off_cpu>> all;
@@ -349,6 +353,7 @@ Result<ls_off_cpu_sums> BpfObject::off_cpu_sums() const {
     for (int i = 0; i < LS_WAIT_PARTS; ++i) {
       total.part[i].ns += cpu.part[i].ns;
       total.part[i].count += cpu.part[i].count;
+      total.part[i].lost_ns += cpu.part[i].lost_ns;
     }
   }
   return total;

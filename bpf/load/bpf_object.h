@@ -61,8 +61,10 @@ class BpfObject {
   void stop_waits();
   // Sets the weight of a short wait that is drawn (off_cpu.bpf.h).
   Status set_wait_unit(std::uint64_t unit_ns);
-  // Adds a thread that may wait already; one that is known stays as it is.
+  // Adds a thread that may wait already; one that is known stays as it is. Fails with kLimit if
+  // there is no room.
   Status add_waiting(Tid tid, const ls_off_cpu& thread);
+  void forget_waiting(Tid tid);
   std::vector<std::pair<Tid, ls_off_cpu>> off_cpu_threads() const;
   Result<ls_off_cpu_sums> off_cpu_sums() const;
   // Cancels the repeated reads that were scheduled and have not run.

@@ -21,13 +21,16 @@
 
 /* These are bits of the kernel's task->flags and task->__state. */
 #define LS_TASK_KERNEL 0x00200000
+#define LS_STATE_STOPPED (0x04 | 0x08) /* by a signal, or by a tracer */
 #define LS_STATE_DEAD 0x80
 
 struct pt_regs___ls_call {
 #if defined(__TARGET_ARCH_arm64)
   int syscallno;
+  __u64 pstate;
 #else
   unsigned long orig_ax;
+  unsigned long cs;
 #endif
 } __attribute__((preserve_access_index));
 
@@ -74,14 +77,41 @@ static __always_inline __u64 ls_draw(__u64 length, __u64 unit) {
   return ((__u64)bpf_get_prandom_u32() * unit) >> 32 < length ? unit : 0;
 }
 
-/* The system call that a task is in; -1 if it is in none: after a page fault, or preempted. */
+/* Returns the system call that a task is in, or one of LS_CALL_... (wire.h). */
 static __always_inline __s32 ls_system_call_of(struct task_struct* task) {
   struct pt_regs___ls_call* registers = (struct pt_regs___ls_call*)bpf_task_pt_regs(task);
 #if defined(__TARGET_ARCH_arm64)
-  return BPF_CORE_READ(registers, syscallno);
+  __s32 call = BPF_CORE_READ(registers, syscallno);
+  __u64 mode = BPF_CORE_READ(registers, pstate);
 #else
-  return (__s32)BPF_CORE_READ(registers, orig_ax);
+  __s32 call = (__s32)BPF_CORE_READ(registers, orig_ax);
+  __u64 mode = BPF_CORE_READ(registers, cs);
 #endif
+  if (call < 0) return LS_CALL_NONE;
+  return LS_IS_32_BIT(mode) ? call | LS_CALL_32_BIT : call;
+}
+
+/* Notes that what was drawn has no sample. It must not stay: the thread may change its labels
+ * before the next one, which would then have the weight of this wait. */
+static __always_inline void ls_lose_drawn(struct ls_off_cpu* thread) {
+  __u32 zero = 0;
+  struct ls_off_cpu_sums* sums = bpf_map_lookup_elem(&off_cpu_sums, &zero);
+#pragma unroll
+  for (int part = 0; part < LS_WAIT_PARTS; part++) {
+    __u64 drawn = thread->drawn_ns[part];
+    __sync_fetch_and_add(&thread->drawn_ns[part], -drawn);
+    if (sums) __sync_fetch_and_add(&sums->part[part].lost_ns, drawn);
+  }
+}
+
+/* Returns the entry of a thread. One that has the number of a thread which has ended, unseen, is
+ * removed: the number may belong to a program now that is not recorded. */
+static __always_inline struct ls_off_cpu* ls_off_cpu_of(struct ls_ids ids) {
+  if (ids.pid == 0) return 0;
+  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
+  if (!thread || thread->pid == ids.pid) return thread;
+  bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
+  return 0;
 }
 
 /* Threads of the kernel and of io_uring never come back to user mode, so they cannot take samples.
@@ -96,11 +126,12 @@ static __always_inline _Bool ls_is_recorded(__u32 pid) {
          !(found.process->until_exec && found.process->exec_count == *found.exec_count);
 }
 
-static __always_inline void ls_leave(struct task_struct* task, _Bool runnable, __u64 now) {
+static __always_inline void ls_leave(struct task_struct* task, _Bool runnable, _Bool stopped,
+                                     __u64 now) {
   if (!ls_takes_samples(task)) return;
   struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
+  struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (ids.pid == 0) return;
-  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
   if (!thread) {
     if (!ls_is_recorded(ids.pid) || task->flags & LS_TASK_EXITING) return;
     struct ls_off_cpu fresh = {.pid = ids.pid};
@@ -111,7 +142,7 @@ static __always_inline void ls_leave(struct task_struct* task, _Bool runnable, _
     thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
     if (!thread) return;
   }
-  thread->system_call = ls_system_call_of(task);
+  thread->system_call = stopped ? LS_CALL_STOPPED : ls_system_call_of(task);
   thread->woken_ns = runnable ? now : 0;
   thread->left_ns = now;
 }
@@ -121,7 +152,7 @@ static int ls_sample_wait(struct bpf_map* map, void* key, void* value);
 static __always_inline void ls_return(struct task_struct* task, __u64 now) {
   if (!ls_takes_samples(task)) return;
   struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
-  struct ls_off_cpu* thread = ids.pid ? bpf_map_lookup_elem(&off_cpu_threads, &ids.tid) : 0;
+  struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread || thread->left_ns == 0) return;
   /* If no wake-up was seen, the thread has waited until now. */
   __u64 woken = thread->woken_ns >= thread->left_ns ? thread->woken_ns : now;
@@ -144,11 +175,13 @@ static __always_inline void ls_return(struct task_struct* task, __u64 now) {
     drawn |= weight;
   }
   if (!drawn) return;
-  if (thread->at_work) return; /* the sample that is under way, or the next one, takes it along */
+  /* The thread has not been in user mode since, so the sample that is scheduled takes it along. */
+  if (thread->at_work) return;
   thread->at_work = 1;
   if (task->flags & LS_TASK_EXITING ||
       ls_schedule_resume(task, &thread->work, &off_cpu_threads, ls_sample_wait)) {
     thread->at_work = 0;
+    ls_lose_drawn(thread);
     ls_count_other(LS_COUNT_WAITS_REFUSED);
   }
 }
@@ -158,7 +191,9 @@ int BPF_PROG(on_switch, _Bool preempted, struct task_struct* leaves, struct task
              unsigned int state) {
   (void)ctx;
   __u64 now = bpf_ktime_get_ns();
-  if (!(state & LS_STATE_DEAD)) ls_leave(leaves, preempted || state == 0, now);
+  if (!(state & LS_STATE_DEAD)) {
+    ls_leave(leaves, preempted || state == 0, !preempted && state & LS_STATE_STOPPED, now);
+  }
   ls_return(comes, now);
   return 0;
 }
@@ -167,10 +202,12 @@ int BPF_PROG(on_switch, _Bool preempted, struct task_struct* leaves, struct task
 SEC("raw_tp/sched_process_exit")
 int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct ls_ids ids = ls_ids_of((struct task_struct*)ctx->args[0], config.pid_namespace);
-  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
+  struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread) return 0;
-  if (thread->drawn_ns[LS_PART_WAITING] | thread->drawn_ns[LS_PART_RUNNABLE])
+  if (thread->drawn_ns[LS_PART_WAITING] | thread->drawn_ns[LS_PART_RUNNABLE]) {
+    ls_lose_drawn(thread);
     ls_count_other(LS_COUNT_WAITS_OF_ENDED);
+  }
   bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
   return 0;
 }
@@ -180,7 +217,7 @@ int BPF_PROG(on_wakeup, struct task_struct* task) {
   (void)ctx;
   if (!ls_takes_samples(task)) return 0;
   struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
-  struct ls_off_cpu* thread = ids.pid ? bpf_map_lookup_elem(&off_cpu_threads, &ids.tid) : 0;
+  struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (thread && thread->left_ns != 0 && thread->woken_ns == 0)
     thread->woken_ns = bpf_ktime_get_ns();
   return 0;
@@ -197,7 +234,11 @@ static __always_inline void ls_send_wait(struct ls_scratch* own, struct ls_off_c
   ls_count_other(LS_COUNT_TAKEN);
   ls_count_other(own->reading.labels.head.outcome);
   if (own->reading.labels.head.flags & LS_TRUNCATED) ls_count_other(LS_COUNT_TRUNCATED);
-  if (!ls_send_sample(own)) ls_count_other(LS_COUNT_DROPPED_SAMPLE);
+  if (ls_send_sample(own)) return;
+  ls_count_other(LS_COUNT_DROPPED_SAMPLE);
+  __u32 zero = 0;
+  struct ls_off_cpu_sums* sums = bpf_map_lookup_elem(&off_cpu_sums, &zero);
+  if (sums) __sync_fetch_and_add(&sums->part[part].lost_ns, own->sample.weight_ns);
 }
 
 static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
@@ -242,9 +283,15 @@ static int ls_sample_wait(struct bpf_map* map, void* key, void* value) {
     }
     bpf_map_push_elem(&free_scratches, &index, BPF_ANY);
   } else {
+    ls_lose_drawn(thread);
     ls_count_other(LS_COUNT_WAITS_WITHOUT_SCRATCH);
   }
   thread->at_work = 0;
+  /* Reading memory may wait, too. What is drawn of that behind the sending has no sample. */
+  if (thread->drawn_ns[LS_PART_WAITING] | thread->drawn_ns[LS_PART_RUNNABLE]) {
+    ls_lose_drawn(thread);
+    ls_count_other(LS_COUNT_WAITS_REFUSED);
+  }
   return 0;
 }
 

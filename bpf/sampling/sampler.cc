@@ -372,7 +372,12 @@ Status LoadedSampler::look_at_counters() {
 Status LoadedSampler::stop(EventHandler& handler) {
   if (final_) return {};
   if (Status status = events_->disable(); !status) return status;
-  object_->stop_waits();
+  if (waiting_) {
+    waiting_->look();
+    const std::uint64_t now = WaitingThreads::now_ns();
+    object_->stop_waits();
+    waiting_->close(now);
+  }
   for (Pid pid : processes_->pids()) clocks_.freeze(pid);
   do {
     if (Status status = consume(handler); !status) return status;
@@ -401,13 +406,19 @@ bool LoadedSampler::is_sampling_waits() const {
 void LoadedSampler::take_open_waits() {
   if (!waiting_) return;
   if (const auto sums = object_->off_cpu_sums()) {
-    waits_ = {.waiting_ns = sums->part[LS_PART_WAITING].ns,
-              .runnable_ns = sums->part[LS_PART_RUNNABLE].ns};
+    const auto& waiting = sums->part[LS_PART_WAITING];
+    const auto& runnable = sums->part[LS_PART_RUNNABLE];
+    waits_ = {.waiting_ns = waiting.ns,
+              .runnable_ns = runnable.ns,
+              .lost_waiting_ns = waiting.lost_ns,
+              .lost_runnable_ns = runnable.lost_ns};
   }
-  waiting_->take_open([this](const Sample& sample) {
+  waiting_->take_open([this](const Sample& sample, bool is_open) {
     ++open_waits_;
     ++open_outcomes_[sample.outcome];
-    (sample.kind == LS_WAITING ? waits_.waiting_ns : waits_.runnable_ns) += sample.weight_ns;
+    if (is_open) {
+      (sample.kind == LS_WAITING ? waits_.waiting_ns : waits_.runnable_ns) += sample.weight_ns;
+    }
     handler_->on_sample(sample);
   });
 }
@@ -456,7 +467,10 @@ Counters LoadedSampler::counters() const {
   others[Counter::kMappingEventsMalformed] = mappings_.malformed;
   others[Counter::kThrottled] = mappings_.throttled;
   others[Counter::kRatesNotChanged] = events_->rates_not_changed();
-  if (waiting_) others[Counter::kWaitWeightsChanged] = waiting_->changes();
+  if (waiting_) {
+    others[Counter::kWaitWeightsChanged] = waiting_->changes();
+    others[Counter::kWaitsWithoutRoom] += waiting_->without_room();
+  }
   others[Counter::kFirstThreadsNotStopped] = processes_->first_threads_refused();
   tables_->add_counts(others);
   return result;

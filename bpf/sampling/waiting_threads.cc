@@ -1,12 +1,13 @@
 #include "bpf/sampling/waiting_threads.h"
 
+#include <elf.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <ctime>
-#include <map>
-#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "bpf/load/kernel.h"
 #include "bpf/snapshot/task_iterators.h"
 #include "bpf/wire/task_records.h"
+#include "labelscope/unique_fd.h"
 #include "process/cpu_times.h"
 #include "process/proc_fs.h"
 #include "sources/label_codec.h"
@@ -24,31 +26,37 @@ namespace {
 
 constexpr std::uint64_t kLargestUnit = 1'000'000'000;
 
-std::uint64_t now_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
-
 std::string thread_path(Pid pid, Tid tid, const char* name) {
   return "/proc/" + std::to_string(raw(pid)) + "/task/" + std::to_string(raw(tid)) + "/" + name;
 }
 
-// Threads of io_uring wait for work alone, and are left out as in off_cpu.bpf.h.
-bool waits(Pid pid, Tid tid) {
+// Returns the state of a thread that waits, or 0. Threads of io_uring wait for work alone, and are
+// left out as in off_cpu.bpf.h.
+char waiting_state(Pid pid, Tid tid) {
   const auto stat = read_thread_stat(thread_path(pid, tid, "stat"));
-  return stat && stat->state != 'R' && !has_ended(stat->state) &&
-         (stat->flags & worker_flags()) == 0;
+  const bool waits =
+      stat && stat->state != 'R' && !has_ended(stat->state) && (stat->flags & worker_flags()) == 0;
+  return waits ? stat->state : '\0';
 }
 
-// Returns the system call that the thread waits in, or -1. The kernel shows "running" for a thread
-// that runs, and -1 for one that is in no system call.
-std::int32_t system_call_of(Pid pid, Tid tid) {
+// The fifth byte of an ELF file says which class it is of.
+bool runs_32_bit_program(Pid pid) {
+  char head[EI_CLASS + 1] = {};
+  const UniqueFd program(
+      ::open(("/proc/" + std::to_string(raw(pid)) + "/exe").c_str(), O_RDONLY | O_CLOEXEC));
+  return program.valid() && ::pread(program.get(), head, sizeof head, 0) == sizeof head &&
+         head[EI_CLASS] == ELFCLASS32;
+}
+
+// Returns the system call that the thread waits in, or one of LS_CALL_.... The kernel shows
+// "running" for a thread that runs, and -1 for one that is in no system call.
+std::int32_t system_call_of(Pid pid, Tid tid, char state) {
+  if (state == 'T' || state == 't') return LS_CALL_STOPPED;
   const std::string line = read_proc_line(thread_path(pid, tid, "syscall"));
-  std::int32_t number = -1;
+  std::int32_t number = LS_CALL_NONE;
   std::from_chars(line.data(), line.data() + line.size(), number);
-  return number;
+  if (number < 0) return LS_CALL_NONE;
+  return runs_32_bit_program(pid) ? number | LS_CALL_32_BIT : number;
 }
 
 }  // namespace
@@ -106,53 +114,95 @@ Status WaitingThreads::begin(Pid pid) {
   auto threads = read_thread_times(pid);
   if (!threads) return std::move(threads).error();
   for (const ThreadTime& thread : *threads) {
-    if (!waits(pid, thread.tid)) continue;
+    const char waits = waiting_state(pid, thread.tid);
+    if (waits == '\0') continue;
     ls_off_cpu state{};
     state.left_ns = now_ns();
     state.pid = static_cast<std::uint32_t>(raw(pid));
-    state.system_call = system_call_of(pid, thread.tid);
-    if (Status status = object_.add_waiting(thread.tid, state); !status) return status;
+    state.system_call = system_call_of(pid, thread.tid, waits);
+    Status status = object_.add_waiting(thread.tid, state);
+    if (!status && status.error().code == ErrorCode::kLimit) {
+      ++without_room_;
+      continue;
+    }
+    if (!status) return status;
+    // It may have been woken, or have ended, before the kernel's programs could find the entry.
+    if (waiting_state(pid, thread.tid) == '\0') object_.forget_waiting(thread.tid);
   }
   return {};
 }
 
-void WaitingThreads::take_open(const std::function<void(const Sample&)>& take) {
-  const std::uint64_t now = now_ns();
-  std::map<std::int32_t, std::vector<std::pair<Tid, ls_off_cpu>>> open;
+std::uint64_t WaitingThreads::now_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// A thread's labels are those of its wait only if it was in that wait all the time in which they
+// were read.
+void WaitingThreads::look() {
+  std::set<std::int32_t> processes;
+  std::unordered_map<std::int32_t, std::uint64_t> before;
   for (const auto& [tid, thread] : object_.off_cpu_threads()) {
-    if (thread.left_ns == 0 || thread.left_ns >= now) continue;
-    open[static_cast<std::int32_t>(thread.pid)].emplace_back(tid, thread);
+    if (thread.left_ns == 0) continue;
+    before[raw(tid)] = thread.left_ns;
+    processes.insert(static_cast<std::int32_t>(thread.pid));
   }
-  for (const auto& [number, waiting] : open) {
-    const Pid pid{number};
-    const auto threads = read_threads(pid);
-    for (const auto& [tid, thread] : waiting) {
-      const auto known = threads.find(raw(tid));
-      std::vector<std::byte> labels;
-      Sample sample;
-      sample.time_ns = now;
-      sample.pid = pid;
-      sample.tid = tid;
-      sample.system_call = thread.system_call;
-      sample.outcome = LS_UNREADABLE_VANISHED;
-      if (wants_stacks_) sample.stack.end = LS_STACK_MISSING;
-      if (known != threads.end()) {
-        const ThreadSnapshot& seen = known->second;
-        sample.comm = seen.name;
-        sample.outcome = seen.seen.outcome;
-        sample.flags = seen.seen.flags;
-        append_label_bytes(seen.seen.labels, labels);
-        sample.label_bytes = labels;
-      }
-      const std::uint64_t woken = std::min<std::uint64_t>(thread.woken_ns, now);
-      const std::uint64_t until = woken >= thread.left_ns ? woken : now;
-      sample.kind = LS_WAITING;
-      sample.weight_ns = until - thread.left_ns;
-      if (sample.weight_ns != 0) take(sample);
-      sample.kind = LS_RUNNABLE;
-      sample.weight_ns = now - until;
-      if (sample.weight_ns != 0) take(sample);
-    }
+  std::unordered_map<std::int32_t, ThreadSnapshot> threads;
+  for (const std::int32_t pid : processes) threads.merge(read_threads(Pid{pid}));
+  for (const auto& [tid, thread] : object_.off_cpu_threads()) {
+    const auto known = before.find(raw(tid));
+    const auto read = threads.find(raw(tid));
+    if (known == before.end() || known->second != thread.left_ns || read == threads.end()) continue;
+    if (!read->second.ran) seen_[raw(tid)] = {thread.left_ns, std::move(read->second)};
+  }
+}
+
+void WaitingThreads::close(std::uint64_t now_ns) {
+  closed_ns_ = now_ns;
+  open_ = object_.off_cpu_threads();
+  std::erase_if(open_, [&](const auto& entry) {
+    return entry.second.left_ns == 0 || entry.second.left_ns >= closed_ns_;
+  });
+}
+
+void WaitingThreads::take(Tid tid, const ls_off_cpu& thread,
+                          const std::uint64_t (&parts)[LS_WAIT_PARTS], bool is_open,
+                          const Take& take) const {
+  std::vector<std::byte> labels;
+  Sample sample;
+  sample.time_ns = closed_ns_;
+  sample.pid = Pid{static_cast<std::int32_t>(thread.pid)};
+  sample.tid = tid;
+  sample.system_call = thread.system_call;
+  sample.outcome = LS_UNREADABLE_VANISHED;
+  if (wants_stacks_) sample.stack.end = LS_STACK_MISSING;
+  const auto seen = seen_.find(raw(tid));
+  if (seen != seen_.end() && seen->second.left_ns == thread.left_ns) {
+    const ThreadSnapshot& read = seen->second.thread;
+    sample.comm = read.name;
+    sample.outcome = read.seen.outcome;
+    sample.flags = read.seen.flags;
+    append_label_bytes(read.seen.labels, labels);
+    sample.label_bytes = labels;
+  }
+  for (const auto& [part, kind] :
+       {std::pair(LS_PART_WAITING, LS_WAITING), std::pair(LS_PART_RUNNABLE, LS_RUNNABLE)}) {
+    sample.kind = kind;
+    sample.weight_ns = parts[part];
+    if (sample.weight_ns != 0) take(sample, is_open);
+  }
+}
+
+void WaitingThreads::take_open(const Take& take) {
+  for (const auto& [tid, thread] : open_) {
+    const std::uint64_t woken = std::min<std::uint64_t>(thread.woken_ns, closed_ns_);
+    const std::uint64_t until = woken >= thread.left_ns ? woken : closed_ns_;
+    this->take(tid, thread, {until - thread.left_ns, closed_ns_ - until}, true, take);
+  }
+  for (const auto& [tid, thread] : object_.off_cpu_threads()) {
+    this->take(tid, thread, {thread.drawn_ns[0], thread.drawn_ns[1]}, false, take);
   }
 }
 

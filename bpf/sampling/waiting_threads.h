@@ -13,6 +13,8 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "bpf/load/bpf_object.h"
 #include "labelscope/ids.h"
@@ -40,12 +42,29 @@ class WaitingThreads {
   std::uint64_t changes() const { return changes_; }
   // Notes which threads of the process wait now. Waits must be counted already.
   Status begin(Pid pid);
-  // Makes a sample of each wait that is open, with the labels that its thread has now. It has no
-  // stack, because no other thread can take it. Waits must not be counted any more.
-  void take_open(const std::function<void(const Sample&)>& take);
+  // How many waits were not noted, because there was no room for their threads.
+  std::uint64_t without_room() const { return without_room_; }
+
+  // The end has three steps: look(), while waits still count, reads the labels of all threads that
+  // wait. close() notes which waits are open; call it when waits have just ceased to count. Then
+  // take_open() makes a sample of each open wait, and of what was drawn of threads that have not
+  // come back to user mode by now; `is_open` is false for these, whose time is in the sums already.
+  // Such a sample has no stack, because no other thread can take it.
+  using Take = std::function<void(const Sample&, bool is_open)>;
+  void look();
+  void close(std::uint64_t now_ns);
+  void take_open(const Take& take);
+  static std::uint64_t now_ns();
 
  private:
+  // What a thread's labels were while it was in the wait that had begun then.
+  struct Seen {
+    std::uint64_t left_ns = 0;
+    ThreadSnapshot thread;
+  };
   std::unordered_map<std::int32_t, ThreadSnapshot> read_threads(Pid pid);
+  void take(Tid tid, const ls_off_cpu& thread, const std::uint64_t (&parts)[LS_WAIT_PARTS],
+            bool is_open, const Take& take) const;
 
   // So many samples a second cost less than a tenth of a processor. Each thread has two for each
   // period at most, but there may be thousands of threads.
@@ -58,6 +77,10 @@ class WaitingThreads {
   std::uint64_t taken_ = 0;  // at last_
   std::chrono::steady_clock::time_point last_{};
   std::uint64_t changes_ = 0;
+  std::uint64_t without_room_ = 0;
+  std::uint64_t closed_ns_ = 0;
+  std::unordered_map<std::int32_t, Seen> seen_;  // by tid
+  std::vector<std::pair<Tid, ls_off_cpu>> open_;
   bool wants_stacks_;
   std::unique_ptr<TaskIterators> iterators_;  // null if the kernel refuses them
 };

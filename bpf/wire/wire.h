@@ -72,7 +72,7 @@ struct ls_sample_head {
   struct ls_stack_head stack;
   __u8 kind; /* enum ls_sample_kind */
   __u8 reserved;
-  __s32 system_call; /* of a wait: the thread is in this system call; -1: in none */
+  __s32 system_call; /* of a wait: its number, or LS_CALL_... (sampling/sample_kind.h) */
   __u32 reserved_too;
 };
 
@@ -143,6 +143,7 @@ struct ls_off_cpu_sums {
   struct {
     __u64 ns;
     __u64 count;
+    __u64 lost_ns; /* weights that were drawn and never reached the ring */
   } part[LS_WAIT_PARTS];
 };
 

@@ -6,13 +6,26 @@
 #include <memory>
 
 namespace labelscope::cli {
+namespace {
+
+#if defined(__aarch64__)
+constexpr std::uint32_t k32Bit = SCMP_ARCH_ARM;
+#else
+constexpr std::uint32_t k32Bit = SCMP_ARCH_X86;
+#endif
+
+}  // namespace
 
 std::string wait_reason(ls_sample_kind kind, std::int32_t system_call) {
+  if (system_call == LS_CALL_STOPPED) return "stopped";
   if (system_call < 0) return kind == LS_RUNNABLE ? "preempted" : "page fault";
+  const bool is_32_bit = (system_call & LS_CALL_32_BIT) != 0;
+  const int number = system_call & ~LS_CALL_32_BIT;
   const std::unique_ptr<char, decltype(&std::free)> name(
-      seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, system_call), &std::free);
+      seccomp_syscall_resolve_num_arch(is_32_bit ? k32Bit : SCMP_ARCH_NATIVE, number), &std::free);
+  if (name) return name.get();
   // The library is older than the kernel.
-  return name ? std::string(name.get()) : "system call " + std::to_string(system_call);
+  return (is_32_bit ? "32-bit system call " : "system call ") + std::to_string(number);
 }
 
 }  // namespace labelscope::cli

@@ -12,8 +12,8 @@ namespace labelscope::cli {
 // Each sample of a wait has this label, unless its thread has set one with the same key.
 inline constexpr std::string_view kWaitKey = "wait";
 
-// The name of the system call ("futex"); "page fault" or "preempted" if the thread is in none (-1).
-// `kind` must be LS_WAITING or LS_RUNNABLE.
+// The name of the system call ("futex"); "stopped", "page fault" or "preempted" if the thread is in
+// none (LS_CALL_...). `kind` must be LS_WAITING or LS_RUNNABLE.
 std::string wait_reason(ls_sample_kind kind, std::int32_t system_call);
 
 }  // namespace labelscope::cli

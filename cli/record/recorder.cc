@@ -342,12 +342,18 @@ void Recorder::settle_unplanned(Profile& profile) const {
 
 Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns) {
   Counters counters = sampler_->counters();
-  for (const ls_sample_kind kind : options_.kinds) {
-    const WaitSums waits = sampler_->waits();
-    if (kind == LS_WAITING) builder_.fit_weights(kind, waits.waiting_ns);
-    if (kind == LS_RUNNABLE) builder_.fit_weights(kind, waits.runnable_ns);
-  }
-  Profile profile = builder_.take(has_accounts_ ? counters.lost_thread_ns : 0, time_ns);
+  const WaitSums waits = sampler_->waits();
+  std::uint64_t lost_ns = has_accounts_ ? counters.lost_thread_ns : 0;
+  // What is lost has no sample. Without it the others add up; with it, they would get its time.
+  const auto fit = [&](ls_sample_kind kind, std::uint64_t whole, std::uint64_t lost) {
+    if (std::ranges::find(options_.kinds, kind) == options_.kinds.end()) return;
+    lost = std::min(lost, whole);
+    builder_.fit_weights(kind, whole - lost);
+    lost_ns += lost;
+  };
+  fit(LS_WAITING, waits.waiting_ns, waits.lost_waiting_ns);
+  fit(LS_RUNNABLE, waits.runnable_ns, waits.lost_runnable_ns);
+  Profile profile = builder_.take(lost_ns, time_ns);
   Ledger& ledger = profile.ledger;
   ledger.taken = counters.taken;
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {

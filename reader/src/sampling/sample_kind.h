@@ -21,4 +21,10 @@ enum ls_sample_kind {
   LS_SAMPLE_KIND_COUNT = 4
 };
 
+/* These stand for the number of a system call where a thread waits in none. */
+#define LS_CALL_NONE (-1)    /* after a page fault, or preempted */
+#define LS_CALL_STOPPED (-2) /* by a signal or a tracer, wherever it was */
+/* This bit is in the numbers of 32-bit programs, whose system calls have other ones. */
+#define LS_CALL_32_BIT 0x40000000
+
 #endif /* LABELSCOPE_SAMPLE_KIND_H */

@@ -50,7 +50,7 @@ struct Sample {
   // of this thread.
   std::uint64_t weight_ns = 0;
   // Of a wait: the system call in which the thread waits, or -1 if it is in none.
-  std::int32_t system_call = -1;
+  std::int32_t system_call = LS_CALL_NONE;
   // How long the thread has run since start(), or since it was created, by the kernel's account (if
   // the kind is LS_WHOLE_TIME, how long it has existed). The number may be up to a scheduler tick
   // behind, but never behind the thread's last sample.
@@ -112,6 +112,9 @@ struct Counters {
 struct WaitSums {
   std::uint64_t waiting_ns = 0;
   std::uint64_t runnable_ns = 0;  // waiting for a processor
+  // The parts of them whose samples could not be taken or sent.
+  std::uint64_t lost_waiting_ns = 0;
+  std::uint64_t lost_runnable_ns = 0;
 };
 
 // A process has this recipe until it is planned, so that its samples are not taken for unlabelled

@@ -42,3 +42,43 @@ jq -se '(map(select(.type == "header"))[0].duration_ns) as $all
   | $ledger.taken == 1 and $ledger.outcomes.unlabelled == 1
     and ($ledger.time.attributed_ns / $all | . > 0.9 and . < 1.1)' sleeper.jsonl >/dev/null ||
   fail "not one wait of the whole recording: $(grep '"ledger"' sleeper.jsonl)"
+
+# A thread that is woken again and again within one system call comes back to user mode after the
+# recording, so it cannot take a sample of what was drawn. It has its time all the same.
+mkfifo slow_pipe
+dd if=/dev/zero of=slow_pipe bs=32M count=1 2>dd_said &
+writer=$!
+(while sleep 0.02; do head -c 4096; done <slow_pipe >/dev/null) &
+children+=("$writer" "$!")
+in_write() { grep -q '^1 ' "/proc/$writer/syscall" || grep -q '^64 ' "/proc/$writer/syscall"; }
+wait_until "the program writes" in_write
+run record --mode offcpu -p "$writer" -d 1 -F 199 -o writer.jsonl --summary wait
+expect_status "$exit_ok" "waits within one system call"
+expect_shown '^write +(100|99)'
+jq -se '(map(select(.type == "header"))[0].duration_ns) as $all
+  | (map(select(.type == "ledger"))[0].time.attributed_ns) / $all | . > 0.9 and . < 1.1' \
+  writer.jsonl >/dev/null || fail "time is missing: $(grep '"ledger"' writer.jsonl)"
+
+# A thread that is stopped waits for no page.
+"$SPINNER" >spinner_said &
+spinner=$!
+children+=("$spinner")
+wait_until "the program computes" has_run_until "$spinner" 5
+kill -STOP "$spinner"
+run record --mode offcpu -p "$spinner" -d 300ms -o stopped.jsonl --summary wait
+expect_status "$exit_ok" "waits of a stopped process"
+expect_shown '^stopped +100.0%'
+kill -CONT "$spinner"
+"$LABELSCOPE" record --mode offcpu -p "$spinner" -d 1 -o stopped_later.jsonl --summary wait \
+  >"$work/stdout" 2>"$work/stderr" &
+recorder=$!
+children+=("$recorder")
+until is_gone "$recorder"; do
+  kill -STOP "$spinner"
+  sleep 0.05
+  kill -CONT "$spinner"
+  sleep 0.05
+done
+finish
+expect_status "$exit_ok" "a process that was stopped meanwhile"
+expect_shown '^stopped '
