@@ -78,7 +78,7 @@ run dump --json -p "$(backend_of alice sleeper)" --preset postgres --preset-labe
 label() { jq -r --arg key "$1" '.threads[0].labels[] | select(.key == $key) | .value' "$work/stdout"; }
 [[ $(label query) == 'select pg_sleep(?), ?' ]] || fail "the query is: $(label query)"
 [[ $(label title) == "postgres: alice shop [local] SELECT" ]] || fail "the title is: $(label title)"
-[[ $(label wait) == Timeout ]] || fail "it waits for: $(label wait)"
+[[ $(label wait_event) == Timeout ]] || fail "it waits for: $(label wait_event)"
 # SET ROLE changes by whose rights a statement runs, and not who has connected.
 role=$(sql -U postgres -c "select 'worker'::regrole::oid")
 [[ $(label user) == alice && $(label role_oid) == "$role" ]] || fail "user $(label user), role $(label role_oid), not alice and $role"
