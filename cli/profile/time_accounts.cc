@@ -21,9 +21,34 @@ TimeAccounts::TimeAccounts(Profile& profile, std::uint64_t period_ns)
       period_ns_(period_ns),
       stretch_ns_(std::max(kPeriodsPerStretch * period_ns, kShortestStretch)) {}
 
+void TimeAccounts::RowCounts::add(Index row, std::uint64_t count) {
+  counts_.emplace_back(row, count);
+  if (counts_.size() < limit_) return;
+  sorted();
+  limit_ = std::max(kLeastLimit, 2 * counts_.size());
+}
+
+const std::vector<std::pair<Index, std::uint64_t>>& TimeAccounts::RowCounts::sorted() {
+  std::ranges::sort(counts_);
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < counts_.size(); ++i) {
+    if (counts_[i].first == counts_[last].first) {
+      counts_[last].second += counts_[i].second;
+    } else {
+      counts_[++last] = counts_[i];
+    }
+  }
+  if (!counts_.empty()) counts_.resize(last + 1);
+  return counts_;
+}
+
+void TimeAccounts::RowCounts::take(const RowCounts& other) {
+  for (const auto& [row, count] : other.counts_) add(row, count);
+}
+
 void TimeAccounts::Pool::take(const Pool& other) {
   time_ns += other.time_ns;
-  for (const auto& [row, count] : other.samples) samples[row] += count;
+  samples.take(other.samples);
 }
 
 // The remainder of the division goes to the first samples, one nanosecond each.
@@ -39,12 +64,13 @@ void TimeAccounts::share(std::uint64_t time_ns, const std::vector<Index>& rows) 
   ledger_.attributed_ns += time_ns;
 }
 
-void TimeAccounts::share(const Pool& pool) {
+void TimeAccounts::share(Pool& pool) {
   std::uint64_t left = pool.time_ns;
   std::uint64_t samples = 0;
-  for (const auto& [row, count] : pool.samples) samples += count;
+  const auto& counts = pool.samples.sorted();
+  for (const auto& [row, count] : counts) samples += count;
   Index account = kNoIndex;
-  for (const auto& [index, count] : pool.samples) {
+  for (const auto& [index, count] : counts) {
     SampleRow& row = profile_.rows[index];
     const std::uint64_t part = left / samples * count + left % samples * count / samples;
     row.weight_ns += part;
@@ -88,7 +114,7 @@ void TimeAccounts::close(OpenThread& thread, std::uint64_t thread_ns) {
     return;
   }
   Pool pool{.time_ns = rest_ns, .samples = {}};
-  for (Index row : thread.samples) ++pool.samples[row];
+  for (const Index row : thread.samples) pool.samples.add(row, 1);
   if (!settle(pool)) process.pool.take(pool);
 }
 
@@ -112,7 +138,7 @@ void TimeAccounts::end_process(Pid pid, std::uint64_t process_ns) {
   process.known_ns = process_ns;
 }
 
-bool TimeAccounts::settle(const Pool& pool) {
+bool TimeAccounts::settle(Pool& pool) {
   if (pool.time_ns < stretch_ns_) return false;
   // So much time without a sample is not by chance: the samples were lost, or none were taken.
   if (pool.samples.empty()) {
@@ -127,7 +153,7 @@ TimeLedger TimeAccounts::settle(std::uint64_t lost_ns, std::uint64_t whole_ns) {
   for (auto& [tid, thread] : std::exchange(threads_, {})) close(thread, thread.last_ns);
   Pool all;
   std::uint64_t known_ns = 0;
-  for (const auto& [pid, process] : processes_) {
+  for (auto& [pid, process] : processes_) {
     known_ns += process.known_ns;
     if (!settle(process.pool)) all.take(process.pool);
   }

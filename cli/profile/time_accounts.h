@@ -19,8 +19,10 @@
 // share one account of the recording.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cli/profile/profile.h"
@@ -53,10 +55,25 @@ class TimeAccounts {
     bool has_account = false;
     std::vector<Index> samples;  // rows of the samples in this stretch
   };
+  // Numbers of samples by row. There are many of these, and most have a few rows, so they are lists
+  // in which a row may come twice until they are sorted.
+  class RowCounts {
+   public:
+    bool empty() const { return counts_.empty(); }
+    void add(Index row, std::uint64_t count);
+    // Returns each row once, with its number.
+    const std::vector<std::pair<Index, std::uint64_t>>& sorted();
+    void take(const RowCounts& other);
+
+   private:
+    static constexpr std::size_t kLeastLimit = 1024;
+    std::vector<std::pair<Index, std::uint64_t>> counts_;
+    std::size_t limit_ = kLeastLimit;  // so long it may get unsorted
+  };
   // An account that several threads share.
   struct Pool {
     std::uint64_t time_ns = 0;
-    std::unordered_map<Index, std::uint64_t> samples;  // number of samples by row
+    RowCounts samples;
     void take(const Pool& other);
   };
   struct ProcessAccount {
@@ -65,10 +82,10 @@ class TimeAccounts {
   };
 
   void share(std::uint64_t time_ns, const std::vector<Index>& rows);
-  void share(const Pool& pool);
+  void share(Pool& pool);
   void close(OpenThread& thread, std::uint64_t thread_ns);
   // Shares out the account if it is as long as a stretch; otherwise returns false.
-  bool settle(const Pool& pool);
+  bool settle(Pool& pool);
 
   Profile& profile_;
   std::uint64_t period_ns_;
