@@ -19,6 +19,9 @@
 //
 // An instruction to which two ways lead has what both have in common.
 //
+// V8's builtins take the return address from the stack, push arguments, and push it again: it is in
+// a register meanwhile, and a new frame begins where it is pushed.
+//
 // Functions start at symbols and where calls lead. In a stripped file these are not all. Code
 // behind a return or a jump to which nothing leads is a function too, or a case of a switch, to
 // which the function before it jumps through a register. Then the stack is as at that jump. If it
@@ -68,9 +71,10 @@ struct Frame {
   std::int32_t frame = kUnknown;  // distance to where rbp points
   std::int32_t saved = 0;         // distance to where the caller's rbp is saved; 0 if it is not
   bool same = true;               // true if rbp is the caller's
-  std::uint8_t copy = x86::kNoRegister;  // this register points into the frame, too
-  std::int32_t copied = kUnknown;        // distance to where it points
-  bool likely = false;                   // true if the start of the function is not known
+  std::uint8_t copy = x86::kNoRegister;    // this register points into the frame, too
+  std::int32_t copied = kUnknown;          // distance to where it points
+  std::uint8_t popped = x86::kNoRegister;  // this register has the return address
+  bool likely = false;                     // true if the start of the function is not known
 
   bool operator==(const Frame&) const = default;
 };
@@ -92,13 +96,22 @@ Frame join(const Frame& left, const Frame& right) {
     both.copy = x86::kNoRegister;
     both.copied = kUnknown;
   }
+  if (left.popped != right.popped) both.popped = x86::kNoRegister;
   return both;
 }
 
 // ---- one instruction
 
+// The return address is no longer on the stack, so nothing leads to it.
+void lose_frame(Frame& frame) {
+  frame.depth = frame.frame = frame.copied = kUnknown;
+  frame.copy = x86::kNoRegister;
+  frame.saved = 0;
+}
+
 void set_depth(Frame& frame, std::int32_t depth) {
   frame.depth = depth;
+  if (depth != kUnknown && depth < kWord) return lose_frame(frame);
   // The next signal overwrites what lies below the stack pointer.
   if (frame.saved != 0 && depth != kUnknown && depth < frame.saved) frame.saved = 0;
 }
@@ -111,6 +124,7 @@ std::int32_t points_to(const Frame& frame, std::uint8_t number) {
 }
 
 void forget(Frame& frame, std::uint8_t number) {
+  if (number == frame.popped) frame.popped = x86::kNoRegister;
   if (number == x86::kBp) {
     frame.frame = kUnknown;
     frame.same = false;
@@ -150,6 +164,11 @@ Frame behind(const Instruction& done, Frame frame) {
       set_depth(frame, plus(frame.depth, -done.amount));
       return frame;
     case Effect::kPush:
+      if (done.source != x86::kNoRegister && done.source == frame.popped) {
+        frame.popped = x86::kNoRegister;
+        frame.depth = kWord;
+        return frame;
+      }
       set_depth(frame, plus(frame.depth, kWord));
       if (done.source == x86::kBp && frame.same && frame.saved == 0 && frame.depth != kUnknown) {
         frame.saved = frame.depth;
@@ -159,6 +178,7 @@ Frame behind(const Instruction& done, Frame frame) {
       const std::int32_t from = frame.depth;
       if (done.written != x86::kNoRegister) restore(frame, done.written, from);
       set_depth(frame, done.written == x86::kSp ? kUnknown : plus(from, -kWord));
+      if (from == kWord && done.written != x86::kSp) frame.popped = done.written;
       return frame;
     }
     case Effect::kCopy:
@@ -187,9 +207,13 @@ Frame behind(const Instruction& done, Frame frame) {
   if (frame.copy != x86::kNoRegister && done.also_written >> frame.copy & 1) {
     forget(frame, frame.copy);
   }
+  if (frame.popped != x86::kNoRegister && done.also_written >> frame.popped & 1) {
+    forget(frame, frame.popped);
+  }
   if (done.also_written >> x86::kBp & 1) forget(frame, x86::kBp);
   const bool calls = done.flow == Flow::kCall || done.flow == Flow::kIndirectCall;
   if (calls && is_lost_by_calls(frame.copy)) forget(frame, frame.copy);
+  if (calls && is_lost_by_calls(frame.popped)) forget(frame, frame.popped);
   return frame;
 }
 

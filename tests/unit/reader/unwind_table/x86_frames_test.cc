@@ -219,6 +219,20 @@ TEST_CASE("x86 frames: an aligned stack is found by the register that has the ol
         Told{"+0: sp+8", "+7: register+8", "+14: sp+8"});
 }
 
+TEST_CASE("x86 frames: where the return address is taken from the stack, it is gone or put back") {
+  // Code: pop %rax; push %rbx; push %rbx; ret
+  CHECK(follow("\x58\x53\x53\xc3"s) == Told{"+0: sp+8", "+1: nothing"});
+  // Code: add $8, %rsp; push %rbx; ret
+  CHECK(follow("\x48\x83\xc4\x08\x53\xc3"s) == Told{"+0: sp+8", "+4: nothing"});
+  // Code: pop %rax; xor %eax, %eax; push %rax; ret
+  CHECK(follow("\x58\x31\xc0\x50\xc3"s) == Told{"+0: sp+8", "+1: nothing"});
+  // As V8's Builtins_CallApiCallback. Code: pop %rax; push %rbx; push %rax; push %rbp;
+  // mov %rsp, %rbp; call 0x1000; leave; pop %rcx; add %rbx, %rsp; push %rcx; ret
+  CHECK(follow("\x58\x53\x50\x55\x48\x89\xe5\xe8\0\x10\0\0\xc9\x59\x48\x01\xdc\x51\xc3"s) ==
+        Told{"+0: sp+8", "+1: nothing", "+3: sp+8", "+4: sp+16, rbp at CFA-16", "+7: frame pointer",
+             "+13: sp+8", "+14: nothing", "+18: sp+8"});
+}
+
 TEST_CASE("x86 frames: where two ways meet with different frames nothing is claimed") {
   // Code: test %edi, %edi; je +1; push %rbx; nop; ret
   CHECK(follow("\x85\xff\x74\1\x53\x90\xc3"s) == Told{"+0: sp+8", "+5: nothing"});
