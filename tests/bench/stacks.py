@@ -336,6 +336,7 @@ class Truth:
     def check(self, stack, locations, count):
         names = []
         interrupted = True  # what comes next has not called
+        callee = ""
         for number in stack:
             location = locations[number]
             name = plain_name(location["lines"][-1]) if location["lines"] else ""
@@ -343,10 +344,12 @@ class Truth:
             # What a signal has interrupted has not called, and the kernel has returned to nothing.
             from_signal = self.returns_from_signal(location)
             is_caller = not interrupted and not from_signal and name not in MADE
-            interrupted = from_signal
             self.checked += count * is_caller
             if is_caller and not self.returns_behind_call(location):
-                self.wrong[f"no call in front of {location['address']} {name}"] += count
+                self.wrong[f"no call of {callee} in front of {location['address']} {name}"] += count
+            # Go's runtime makes a goroutine call this wherever it is.
+            interrupted = from_signal or name.startswith("runtime.asyncPreempt")
+            callee = name
         for callee, caller in zip(names, names[1:]):
             if callee in self.callers and caller not in self.callers[callee]:
                 self.wrong[f"{caller} does not call {callee}"] += count
