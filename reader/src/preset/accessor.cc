@@ -419,7 +419,16 @@ class ArmFollower : private Follower {
       const std::int64_t number = word >> 10 & 0xfffU;
       return add(at(to), at(from), (word >> 22 & 1U) != 0 ? number << 12 : number);
     }
-    if ((word & 0xffe0fc00) == 0x8b000000) return add_registers(word);
+    if ((word & 0xffe0fc00) == 0x8b000000) {
+      const auto sum = add_registers(word);
+      if (!sum) return sum.error();
+      return add(at(to), sum->pointer, sum->number);
+    }
+    if ((word & 0xbfe0fc00) == 0xb8606800) {  // ldr x, [x, x], as of a thread-local variable
+      const auto sum = add_registers(word);
+      if (!sum) return sum.error();
+      return load(at(to), sum->pointer, sum->number, (word >> 30 & 1U) != 0 ? 8 : 4);
+    }
     if ((word & 0x9f000000) == 0x90000000) {  // adrp
       const std::uint64_t low = word >> 29 & 3U;
       const std::uint64_t high = word >> 5 & 0x7ffffU;
@@ -444,13 +453,18 @@ class ArmFollower : private Follower {
     return refuse(what_it_does(word));
   }
 
-  Status add_registers(std::uint32_t word) {
+  // A pointer in one register and a number in the other one, in either order.
+  struct Sum {
+    Register pointer;
+    std::int64_t number;
+  };
+  Result<Sum> add_registers(std::uint32_t word) {
     Register a = at(word >> 5);
     Register b = at(word >> 16);
     if (!a || !b) return refuse("it uses a register that it has not set");
     if (a->base == Way::Base::kNumber) std::swap(a, b);
     if (b->base != Way::Base::kNumber) return refuse("it adds two pointers");
-    return add(at(word), a, b->offsets[0]);
+    return Sum{a, b->offsets[0]};
   }
 
   // movz sets a number, movk one of its parts.

@@ -106,6 +106,20 @@ TEST_CASE("accessor: aarch64 loads from the thread's block, the argument and a v
               words({0xd503245f, 0xd53bd040, 0x91400000, 0x91004000, 0xf9400000, 0xd65f03c0}));
   CHECK(thread.base == Accessor::Base::kThread);
   CHECK(thread.offsets == Offsets{0x10});
+  // The linker makes this of a descriptor: stp; mrs x1, tpidr_el0; mov x29, sp; movz x0, #0;
+  // movk x0, #0x10; nop; nop; ldr x0, [x1, x0]; ldp; ret
+  const Accessor relaxed = decoded(
+      Machine::kAarch64, words({0xa9bf7bfd, 0xd53bd041, 0x910003fd, 0xd2a00000, 0xf2800200,
+                                0xd503201f, 0xd503201f, 0xf8606820, 0xa8c17bfd, 0xd65f03c0}));
+  CHECK(relaxed.base == Accessor::Base::kThread);
+  CHECK(relaxed.offsets == Offsets{0x10});
+  CHECK_FALSE(relaxed.returns_place);
+  CHECK(relaxed.size == 8);
+  // The same with ldr w0, and with a second pointer in place of the number.
+  CHECK(decoded(Machine::kAarch64, words({0xd53bd041, 0xd2800200, 0xb8606820, 0xd65f03c0})).size ==
+        4);
+  CHECK(refusal(Machine::kAarch64, words({0xd53bd041, 0xf8606820, 0xd65f03c0})) ==
+        "it adds two pointers");
   // ldr x0, [x0, #0x58]; cbz x0, ret; ldr w0, [x0, #8]; ret
   const Accessor argument =
       decoded(Machine::kAarch64, words({0xf9402c00, 0xb4000040, 0xb9400800, 0xd65f03c0}));
