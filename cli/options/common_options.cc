@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <system_error>
+#include <utility>
 
 #include "cli/format/common/row_labels.h"
 #include "cli/options/values.h"
@@ -43,6 +45,22 @@ std::vector<Condition> parse_conditions(const std::string& option,
     conditions.push_back(*std::move(condition));
   }
   return conditions;
+}
+
+NamesOfKeys read_names(const std::string& option, const std::vector<std::string>& texts) {
+  NamesOfKeys all;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+      refuse(option, text, "KEY=FILE is wanted: the key of a label, and the file of names");
+    }
+    const std::string key = text.substr(0, equals);
+    if (all.contains(key)) refuse(option, text, "the label " + key + " has a file already");
+    auto names = read_value_names(text.substr(equals + 1));
+    if (!names) refuse(option, text, names.error().context);
+    all.emplace(key, std::make_shared<const ValueNames>(*std::move(names)));
+  }
+  return all;
 }
 
 }  // namespace
@@ -86,6 +104,10 @@ void OutputOptions::declare(OptionList& list, const std::string& otherwise) {
   list.words("--label-hash", "KEY[,KEY]",
              "Put the values of these labels into 256 groups by a hash (repeatable)", labels.hash,
              parse_keys);
+  list.words("--names", "KEY=FILE",
+             "Show values of this label by the names that a file has: on each line a value, a tab "
+             "or a comma, and its name (repeatable)",
+             labels.names, read_names);
   list.words("--summary", "KEY[,KEY]",
              "Print shares of time by value of these labels (repeatable); there are always " +
                  in_words(keys_of_every_sample(), " and ") + ", and with stacks " +
@@ -130,6 +152,12 @@ void OutputOptions::check() const {
              std::string(kept == &labels.allow ? "--label-allow" : "--label-hash") +
                  " wants to keep it");
     }
+  }
+  for (const auto& [key, names] : labels.names) {
+    if (std::find(labels.hash.begin(), labels.hash.end(), key) != labels.hash.end()) {
+      refuse("--names", key, "--label-hash makes groups of its values, which have no names");
+    }
+    refuse_left_out(labels, "--names", key);
   }
   for (const auto* shown : {&summary, &group_by}) {
     const std::string option = shown == &summary ? "--summary" : "--group-by";

@@ -15,6 +15,9 @@ bool contains(const std::vector<std::string>& keys, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
+// No key of --names has this character in it.
+std::string named_mark(const std::string& key) { return key + "="; }
+
 // One byte of the hash: enough to show that one group of requests is unlike the others, but too
 // little to distinguish a value from the others of its group.
 std::string hashed(const std::string& value) {
@@ -41,6 +44,12 @@ std::vector<std::string> unmet_rules(const LabelRules& rules, const MetKeys& met
   look("--label-deny", rules.deny);
   look("--label-allow", rules.allow);
   look("--label-hash", rules.hash);
+  for (const auto& [key, names] : rules.names) {
+    if (met.contains(named_mark(key))) continue;
+    lines.push_back(
+        "--names " + key + "=...: " +
+        (met.contains(key) ? "no value of this label is in the file" : "no label has this key"));
+  }
   return lines;
 }
 
@@ -51,6 +60,7 @@ LabelChanges apply_rules(const LabelRules& rules, LabelSet& labels, MetKeys& met
     for (const auto* named : {&rules.deny, &rules.allow, &rules.hash}) {
       if (contains(*named, label.key)) met.insert(label.key);
     }
+    if (rules.names.contains(label.key)) met.insert(label.key);
   }
   changes.left_out = std::erase_if(labels, [&](const Label& label) {
     const bool wanted =
@@ -58,9 +68,15 @@ LabelChanges apply_rules(const LabelRules& rules, LabelSet& labels, MetKeys& met
     return !wanted || contains(rules.deny, label.key);
   });
   for (Label& label : labels) {
-    if (!contains(rules.hash, label.key)) continue;
-    label.value = hashed(label.value);
-    ++changes.hashed;
+    if (contains(rules.hash, label.key)) {
+      label.value = hashed(label.value);
+      ++changes.hashed;
+    } else if (const auto named = rules.names.find(label.key); named != rules.names.end()) {
+      const auto name = named->second->find(label.value);
+      if (name == named->second->end()) continue;
+      label.value = name->second;
+      met.insert(named_mark(label.key));
+    }
   }
   return changes;
 }

@@ -1,4 +1,4 @@
-// This decides which labels are kept, and how: --label-deny, --label-allow, --label-hash.
+// This decides which labels are kept, and how: --label-deny, --label-allow, --label-hash, --names.
 //
 // A key with another value for each request makes as many label sets as there are samples. If it is
 // left out, or put into 256 groups, there are few sets; then rows are equal again, and profiles
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/profile/profile.h"
+#include "cli/profile/value_names.h"
 
 namespace labelscope::cli {
 
@@ -20,7 +21,8 @@ struct LabelRules {
   // unless this is empty, keys that are neither here nor in `hash` are left out, too
   std::vector<std::string> allow;
   std::vector<std::string> hash;  // keys whose values become one of 256 groups, "#00" to "#ff"
-  bool empty() const { return deny.empty() && allow.empty() && hash.empty(); }
+  NamesOfKeys names{};            // what stands for a value; a value without a name stays
+  bool empty() const { return deny.empty() && allow.empty() && hash.empty() && names.empty(); }
 };
 
 // How many labels the rules have changed. Each label that is left out is counted.
@@ -34,7 +36,7 @@ struct LabelChanges {
   }
 };
 
-// Keys that rules name and labels have.
+// Keys that rules name and labels have. KEY= is there if a value of the label KEY has got a name.
 using MetKeys = std::set<std::string>;
 // Sentences about the keys that a rule names and no label has: "--label-deny KEY: no label has this
 // key". As bytes.
