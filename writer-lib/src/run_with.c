@@ -43,10 +43,10 @@ struct guard {
   void* run;
 };
 
-/* The assembly code below names this function. */
-_Unwind_Reason_Code cl_end_run(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
-                               struct _Unwind_Exception* exception,
-                               struct _Unwind_Context* context);
+/* The assembly code below names this function, by an offset that no linker could bind elsewhere. */
+__attribute__((visibility("hidden"))) _Unwind_Reason_Code cl_end_run(
+    int version, _Unwind_Action actions, _Unwind_Exception_Class class,
+    struct _Unwind_Exception* exception, struct _Unwind_Context* context);
 
 /* This is the personality routine. In the first phase of an exception, the search for a handler,
  * the run goes on. A handler of signals with a stack of its own that throws is not above the guard:
