@@ -26,6 +26,7 @@
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
 #include "cli/process/find_processes.h"
+#include "cli/record/privileges.h"
 #include "cli/text/escape.h"
 #include "findings/check_rule.h"
 
@@ -72,7 +73,11 @@ class Check {
       return kExitUnchecked;
     }
     if (Status looked = look(); !looked) {
-      report_.problems.push_back({subject_name(), std::move(looked).error()});
+      Error error = std::move(looked).error();
+      if (pid_ && error.code == ErrorCode::kPermission) {
+        error.context += "; " + doctor_text(*pid_);
+      }
+      report_.problems.push_back({subject_name(), std::move(error)});
     } else if (options_.paths.empty()) {
       judge_process();
     }

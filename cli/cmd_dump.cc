@@ -20,6 +20,7 @@
 #include "cli/host/terminal.h"
 #include "cli/preset/preset_offer.h"
 #include "cli/process/find_processes.h"
+#include "cli/record/privileges.h"
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
 #include "cli/unwind/missing_tables.h"
@@ -132,8 +133,9 @@ int Dumping::dump_all() {
 
 int Dumping::dump_live(Pid pid) {
   const std::string number = std::to_string(raw(pid));
-  auto fail = [](const Error& error, const std::string& message) {
-    log::error(message);
+  auto fail = [pid](const Error& error, const std::string& message) {
+    const bool refused = error.code == ErrorCode::kPermission;
+    log::error(message + (refused ? "\n  doctor   " + doctor_text(pid) : ""));
     return status_of(error);
   };
   Result<ProcessDump> dump = without_stops(pid);

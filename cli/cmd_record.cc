@@ -10,7 +10,6 @@
 #include <set>
 #include <string_view>
 
-#include "bpf/load/kernel.h"
 #include "cli/commands.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
@@ -31,7 +30,6 @@
 #include "cli/symbol/symbolizer.h"
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
-#include "labelscope/saved_pointer.h"
 #include "labelscope/stopped_thread.h"
 
 namespace labelscope::cli {
@@ -143,12 +141,7 @@ Status Recording::choose_sampler() {
 
 // This is the last step before hostile memory is read, so it gives up rights.
 Status Recording::give_up_rights() {
-  unsigned work = kReadsTargets | targets_->remaining_work();
-  const bool bpf = opened_.backend == Backend::kBpf;
-  if (!bpf || kSavedPointerLags) work |= kStopsThreads;
-  if (bpf && options_.kernel_stacks) work |= kNamesKernel;
-  const bool uses_maps = opened_.call_graph->makes_maps || map_access_needs_capability();
-  if (bpf && uses_maps) work |= kUsesBpfMaps;
+  const unsigned work = remaining_work(opened_, options_, *targets_);
   const auto can_name_outputs = [&] { return !outputs_ || outputs_->can_be_named(); };
   if (Status given_up = drop_rights(work, options_.drop_to, can_name_outputs); !given_up) {
     return given_up;

@@ -20,5 +20,7 @@ int run(const DumpOptions& options);
 int run(const InspectOptions& options);
 // Judges files or processes.
 int run(const CheckOptions& options);
+// Shows what a recording would have here, and how to mend what it would lack.
+int run(const DoctorOptions& options);
 
 }  // namespace labelscope::cli

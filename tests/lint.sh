@@ -112,7 +112,7 @@ for entry in bpf/*; do
   failed=1
 done
 # The rooms of the command line, likewise; cmd_*.cc uses them all.
-rooms=(text profile format answer host process preset options worker names symbol unwind inspect report record dump step check)
+rooms=(text profile format answer host process preset options worker names symbol unwind inspect report record doctor dump step check)
 for ((i = 0; i < ${#rooms[@]}; i++)); do
   usable=$(IFS='|'; echo "${rooms[*]::i + 1}")
   forbid_but "cli/${rooms[i]} uses a room that stands to its right: ${rooms[*]}" '#include "cli/' \

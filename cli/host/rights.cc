@@ -23,7 +23,8 @@ constexpr unsigned kNone = UINT32_MAX;
 
 struct KeptRight {
   unsigned capability;
-  unsigned work;              // kept if any of this work is left
+  unsigned work;  // kept if any of this work is left
+  const char* purpose;
   unsigned stand_in = kNone;  // kept if this one is held instead
 };
 
@@ -32,29 +33,31 @@ struct KeptRight {
 // to users.
 constexpr KeptRight kKept[] = {
     // Needed for process_vm_readv, for /proc/PID/root, exe and map_files, and to stop threads.
-    {CAP_SYS_PTRACE, kReadsTargets},
+    {CAP_SYS_PTRACE, kReadsTargets, "to look at processes of other users"},
     // A thread that is held does not wait for other programs: labelscope has real-time priority.
-    {CAP_SYS_NICE, kStopsThreads},
+    {CAP_SYS_NICE, kStopsThreads, "to hold threads for a short time only, where it stops them"},
     // Some programs and libraries may only be read by their owner. Containers have the other one.
-    {CAP_DAC_READ_SEARCH, kReadsTargets | kReadsFiles, CAP_DAC_OVERRIDE},
+    {CAP_DAC_READ_SEARCH, kReadsTargets | kReadsFiles,
+     "to read programs that only their owner may read", CAP_DAC_OVERRIDE},
     // Needed to open an entry of /proc/PID/map_files, which is the mapped file, even if another
     // file has its name now.
-    {CAP_CHECKPOINT_RESTORE, kReadsTargets},
+    {CAP_CHECKPOINT_RESTORE, kReadsTargets,
+     "to open the very files that are mapped, also replaced ones"},
     // If kernel.perf_event_paranoid is 2 or more, only this right shows addresses in
     // /proc/kallsyms.
-    {CAP_SYSLOG, kNamesKernel},
+    {CAP_SYSLOG, kNamesKernel, "to name functions of the kernel"},
     // Needed for bpf(2). If stacks are unwound by call frame information, each 4 MiB of it are a
     // map that is made on demand. Before Linux 5.19 the kernel asks for the capability with every
     // look-up in a map if kernel.unprivileged_bpf_disabled is set.
-    {CAP_BPF, kLoadsBpf | kUsesBpfMaps, CAP_SYS_ADMIN},
+    {CAP_BPF, kLoadsBpf | kUsesBpfMaps, "to load BPF programs", CAP_SYS_ADMIN},
     // Needed for BPF programs that read memory.
-    {CAP_PERFMON, kLoadsBpf, CAP_SYS_ADMIN},
+    {CAP_PERFMON, kLoadsBpf, "to sample, and to read memory from BPF programs", CAP_SYS_ADMIN},
     // Needed to pass Ctrl-C and SIGTERM on.
-    {CAP_KILL, kSignalsCommand},
+    {CAP_KILL, kSignalsCommand, "to pass signals on to the command"},
     // The file gets its name when it is whole, which is at the end. `sudo labelscope` in the user's
     // own folder is the usual case.
-    {CAP_DAC_OVERRIDE, kNamesOutputs},
-    {CAP_FOWNER, kNamesOutputs},
+    {CAP_DAC_OVERRIDE, kNamesOutputs, "to write into another user's folder"},
+    {CAP_FOWNER, kNamesOutputs, "to replace another user's file"},
 };
 
 bool holds(unsigned capability) {
@@ -142,6 +145,20 @@ Status verify(const std::vector<unsigned>& kept, const std::optional<User>& user
 }
 
 }  // namespace
+
+std::vector<RightHeld> rights_for(unsigned work) {
+  std::vector<RightHeld> rights;
+  if (capng_get_caps_process() != 0) return rights;
+  for (const KeptRight& right : kKept) {
+    if ((right.work & work) == 0) continue;
+    const bool stands_in = !holds(right.capability) && holds(right.stand_in);
+    const unsigned shown = stands_in ? right.stand_in : right.capability;
+    const char* name = capng_capability_to_name(shown);
+    rights.push_back({std::string("cap_") + (name != nullptr ? name : "?"), right.purpose,
+                      holds(shown), capng_have_capability(CAPNG_BOUNDING_SET, shown) == 1});
+  }
+  return rights;
+}
 
 std::optional<User> find_user(const std::string& name_or_number) {
   const passwd* found = ::getpwnam(name_or_number.c_str());

@@ -17,6 +17,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "labelscope/result.h"
 
@@ -33,6 +34,16 @@ enum RemainingWork : unsigned {
   kSignalsCommand = 64,  // the command may have become another user
   kNamesOutputs = 128,   // writes into a folder of another user, or replaces another user's file
 };
+
+// A right of the table in rights.cc, for the user to read.
+struct RightHeld {
+  std::string name;  // "cap_bpf", or the one that stands in for it and is held
+  const char* purpose;
+  bool held;
+  bool can_be_had;  // it is in the bounding set: a program that is executed may get it
+};
+// Returns the rights that this work asks for.
+std::vector<RightHeld> rights_for(unsigned work);
 
 struct User {
   uid_t uid{};

@@ -93,7 +93,8 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
   app.get_formatter()->column_width(34);
   const Subcommand commands[] = {add_command<RecordOptions>(app),  add_command<ReportOptions>(app),
                                  add_command<DiffOptions>(app),    add_command<DumpOptions>(app),
-                                 add_command<InspectOptions>(app), add_command<CheckOptions>(app)};
+                                 add_command<InspectOptions>(app), add_command<CheckOptions>(app),
+                                 add_command<DoctorOptions>(app)};
   std::vector<std::string> names;
   const Subcommand* chosen = nullptr;
   for (const Subcommand& each : commands) {

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "cli/options/check_options.h"
+#include "cli/options/doctor_options.h"
 #include "cli/options/dump_options.h"
 #include "cli/options/inspect_options.h"
 #include "cli/options/record_options.h"
@@ -14,7 +15,7 @@ namespace labelscope::cli {
 
 // A new command has its options in a file of its own; add them here and in command_line.cc.
 using Options = std::variant<RecordOptions, ReportOptions, DiffOptions, DumpOptions, InspectOptions,
-                             CheckOptions>;
+                             CheckOptions, DoctorOptions>;
 
 // Parsing ended the run: text for stdout (--help, --version) or stderr, and the exit status.
 struct ParseEnd {

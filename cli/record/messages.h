@@ -27,7 +27,7 @@ struct NoSample {
   std::chrono::nanoseconds ran{};  // time on processors, by the kernel's account
   std::chrono::nanoseconds duration{};
   unsigned frequency_hz = 0;
-  bool wall = false;  // waiting threads should be sampled, too
+  bool wall = false;     // waiting threads should be sampled, too
   bool off_cpu = false;  // only waiting threads should be sampled
   // samples were taken at intervals, not at events of the processor
   bool ptrace = false;

@@ -90,16 +90,21 @@ class Shortage {
 };
 
 // If root lacks capabilities, it is root of a container, where sudo does not help.
-std::string fixes(const char* of_users, const char* of_containers) {
+std::string fixes(const Targets& targets, const char* of_users, const char* of_containers) {
   std::string text = "\n  fix      ";
   if (::geteuid() != 0) {
     text += std::string("sudo labelscope record ...                (this once)\n           ") +
             of_users + "\n           ";
   }
-  return text + "in a container: " + of_containers;
+  return text + "in a container: " + of_containers + "\n           " +
+         doctor_text(targets.first().front());
 }
 
 }  // namespace
+
+std::string doctor_text(Pid pid) {
+  return "labelscope doctor -p " + std::to_string(raw(pid)) + " says what is missing";
+}
 
 std::optional<MissingPrivileges> missing_for_bpf(const Targets& targets) {
   Shortage shortage(targets);
@@ -113,7 +118,8 @@ std::optional<MissingPrivileges> missing_for_bpf(const Targets& targets) {
       shortage.head() + ", kernel.unprivileged_bpf_disabled=" +
           first_line("/proc/sys/kernel/unprivileged_bpf_disabled") +
           ", kernel.perf_event_paranoid=" + first_line("/proc/sys/kernel/perf_event_paranoid") +
-          fixes("sudo setcap "
+          fixes(targets,
+                "sudo setcap "
                 "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_checkpoint_restore+ep "
                 "\"$(command -v labelscope)\"   (this binary, until it is replaced)",
                 "--cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE --cap-add "
@@ -124,9 +130,9 @@ std::optional<MissingPrivileges> missing_for_ptrace(const Targets& targets) {
   Shortage shortage(targets);
   shortage.need_to_look_at(targets);
   if (shortage.none()) return std::nullopt;
-  return MissingPrivileges{
-      shortage.names(),
-      shortage.head() + fixes("as the user that the process runs as", "--cap-add SYS_PTRACE")};
+  return MissingPrivileges{shortage.names(),
+                           shortage.head() + fixes(targets, "as the user that the process runs as",
+                                                   "--cap-add SYS_PTRACE")};
 }
 
 }  // namespace labelscope::cli

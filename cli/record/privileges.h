@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/record/targets.h"
+#include "labelscope/ids.h"
 
 namespace labelscope::cli {
 
@@ -13,6 +14,9 @@ struct MissingPrivileges {
   std::string names;    // "CAP_BPF, CAP_PERFMON"
   std::string message;  // several lines, which end with the ways to get what is missing
 };
+
+// Every refusal ends with this.
+std::string doctor_text(Pid pid);
 
 // nullopt if nothing is missing, as far as that can be known beforehand.
 std::optional<MissingPrivileges> missing_for_bpf(const Targets& targets);

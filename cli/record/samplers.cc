@@ -4,8 +4,10 @@
 #include "bpf/load/kernel.h"
 #include "bpf/sampling/perf_events.h"
 #include "bpf/sampling/sampler.h"
+#include "cli/host/rights.h"
 #include "cli/host/signals.h"
 #include "cli/record/privileges.h"
+#include "labelscope/saved_pointer.h"
 #include "sampling/ptrace_sampler.h"
 
 namespace labelscope::cli {
@@ -151,6 +153,17 @@ Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& 
   }
   // Neither is possible. What BPF needs would be enough for both.
   return message.empty() ? std::move(opened) : Error{ErrorCode::kPermission, message};
+}
+
+unsigned remaining_work(const OpenedSampler& opened, const RecordOptions& options,
+                        const Targets& targets) {
+  unsigned work = kReadsTargets | targets.remaining_work();
+  const bool bpf = opened.backend == Backend::kBpf;
+  if (!bpf || kSavedPointerLags) work |= kStopsThreads;
+  if (bpf && options.kernel_stacks) work |= kNamesKernel;
+  const bool uses_maps = opened.call_graph->makes_maps || map_access_needs_capability();
+  if (bpf && uses_maps) work |= kUsesBpfMaps;
+  return work;
 }
 
 std::string fallback_text(const std::string& why_not_bpf) {

@@ -30,6 +30,11 @@ bool calls_for_ptrace(const Error& of_bpf);
 // Takes no sample yet. With kPermission, the context is a message of several lines.
 Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& targets);
 
+// Returns the work of a recording that is still to be done once its sampler is open, as bits of
+// RemainingWork: rights for anything else can go.
+unsigned remaining_work(const OpenedSampler& opened, const RecordOptions& options,
+                        const Targets& targets);
+
 // Explains to the user what a recording without BPF means.
 std::string fallback_text(const std::string& why_not_bpf);
 

@@ -12,7 +12,7 @@ cp "$work/stdout" "$work/help"
 run help
 expect_status "$exit_ok" "help"
 cmp -s "$work/stdout" "$work/help" || fail "help is not --help"
-for command in record report diff dump inspect check; do
+for command in record report diff dump inspect check doctor; do
   run "$command" --help
   cp "$work/stdout" "$work/help"
   run help "$command"

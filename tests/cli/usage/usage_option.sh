@@ -26,7 +26,7 @@ refused() {
   ! grep -Eiq 'required|at most|disallowed|subcommand' "$work/stderr" ||
     fail "in the words of the option library"
 }
-refused 'a command is wanted: record, .* or check$'
+refused 'a command is wanted: record, .* or doctor$'
 refused 'unknown command recrod; did you mean record\?' recrod
 refused 'unknown command chek; did you mean check\?' chek
 refused 'unknown command rec; did you mean record\?' rec

@@ -1,0 +1,109 @@
+// labelscope doctor: goes the way of record up to the first sample, and reports what it met.
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/doctor/checkup.h"
+#include "cli/host/exit_status.h"
+#include "cli/host/log.h"
+#include "cli/host/own_process.h"
+#include "cli/host/rights.h"
+#include "cli/host/signals.h"
+#include "cli/host/terminal.h"
+#include "cli/record/recorder.h"
+#include "cli/record/samplers.h"
+#include "cli/record/targets.h"
+#include "cli/text/text.h"
+
+namespace labelscope::cli {
+namespace {
+
+// More would be a wall of text.
+constexpr std::size_t kMostShown = 8;
+
+class Examination {
+ public:
+  explicit Examination(const DoctorOptions& options) : options_(options) {
+    recording_.wanted = options.wanted;
+    // Without a process, its own one stands for all that it needs no right to look at.
+    if (options.wanted.empty()) recording_.wanted.processes.pids = {Pid{::getpid()}};
+  }
+
+  int run() {
+    auto targets = find_targets(recording_, signals_, log::info);
+    if (!targets) {
+      log::error(targets.error().context);
+      return status_of(targets.error());
+    }
+    check_system(checkup_);
+    raise_file_limit();
+    if (Status met = go(**targets); !met) {
+      checkup_.lines.push_back(
+          {CheckupVerdict::kMissing, failed_at_, met.error().context, {}, of_});
+      status_ = status_of(met.error());
+    }
+    return show();
+  }
+
+ private:
+  // The steps of a recording.
+  Status go(Targets& targets) {
+    failed_at_ = "sampling";
+    auto opened = open_sampler(recording_, targets);
+    if (!opened) return std::move(opened).error();
+    check_sampler(*opened, checkup_);
+    const unsigned work = remaining_work(*opened, recording_, targets);
+    if (Status given_up = drop_rights(work, std::nullopt); !given_up) return given_up;
+    if (options_.wanted.empty()) return {};
+    failed_at_ = "access";
+    of_ = targets.first().front();
+    Recorder recorder(std::move(opened->sampler),
+                      {.period_ns = 1'000'000'000 / recording_.frequency_hz});
+    if (Status added = targets.add_to(recorder, opened->backend); !added) return added;
+    std::size_t shown = 0;
+    for (const Pid pid : targets.first()) {
+      if (++shown > kMostShown) break;
+      check_process(pid, recorder, opened->backend, checkup_);
+    }
+    if (shown > kMostShown) {
+      log::info("The first " + std::to_string(kMostShown) + " of " +
+                counted(targets.first().size(), "process", "processes") + " are shown");
+    }
+    return {};
+  }
+
+  int show() const {
+    const std::string text =
+        options_.json ? render_checkup_json(checkup_, LABELSCOPE_VERSION)
+                      : render_checkup(checkup_, use_color(options_.messages.color, STDOUT_FILENO));
+    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+      log::error(cannot_write("stdout", errno));
+      return kExitRuntimeError;
+    }
+    const CheckupVerdict worst = checkup_.worst();
+    log::info(worst == CheckupVerdict::kFine ? "labelscope record will work whole"
+              : worst == CheckupVerdict::kLimited
+                  ? "labelscope record will work, with the limits above"
+                  : "labelscope record will not work");
+    if (worst == CheckupVerdict::kMissing) return status_;
+    return worst == CheckupVerdict::kFine ? kExitOk : kExitRuntimeError;
+  }
+
+  const DoctorOptions& options_;
+  RecordOptions recording_;
+  Signals signals_;
+  Checkup checkup_;
+  const char* failed_at_ = "";
+  Pid of_{};
+  int status_ = kExitOk;
+};
+
+}  // namespace
+
+int run(const DoctorOptions& options) { return Examination(options).run(); }
+
+}  // namespace labelscope::cli

@@ -1,0 +1,98 @@
+# doctor's verdict agrees with what record does then: as root, as a user, and with each right taken
+# away.
+source "${BASH_SOURCE%/*}/../lib.sh"
+((EUID == 0)) || skip_test "taking rights away needs root"
+need_sampling
+need_command setpriv
+need_command jq
+chmod 755 "$work" && chmod 1777 "$work/out"
+cp "$LABELSCOPE" "$work/labelscope" && chmod 755 "$work/labelscope"
+user=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
+"${user[@]}" test -x "$work/labelscope" ||
+  skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
+start_busy_target
+of_root=$target
+"${user[@]}" bash -c 'while :; do :; done' </dev/null >/dev/null 2>&1 &
+of_user=$!
+children+=("$of_user")
+
+# agree <pid> <expected status of doctor> <command before labelscope...>
+agree() {
+  local pid=$1 expected=$2 doctor record
+  shift 2
+  "$@" "$work/labelscope" doctor --json -p "$pid" >"$work/stdout" 2>"$work/stderr" </dev/null
+  doctor=$?
+  jq -e '.format == "labelscope-doctor" and (.checks | length) > 8' "$work/stdout" >/dev/null ||
+    fail "no JSON as $*"
+  [[ $doctor == "$expected" ]] || fail "doctor exits with $doctor, not $expected, as: $*"
+  cp "$work/stdout" "$work/doctor.json"
+  timeout --signal=KILL 60 "$@" "$work/labelscope" record -F 499 -d 0.4 -p "$pid" -o x.jsonl \
+    >"$work/stdout" 2>"$work/stderr" </dev/null
+  record=$?
+  rm -f x.jsonl
+  local worst
+  worst=$(jq -r '[.checks[].verdict] | if index("missing") then "missing" elif index("limited")
+    then "limited" else "fine" end' "$work/doctor.json")
+  case $worst in
+    missing) [[ $record == "$doctor" ]] || fail "doctor: $doctor; record: $record, as: $*" ;;
+    *) [[ $record == 0 ]] || fail "doctor says $worst, and record exits with $record, as: $*" ;;
+  esac
+  # A recording that stops threads is a limit that both report.
+  local by_bpf=yes said_bpf=yes
+  jq -e '.checks[] | select(.name == "sampling" and .verdict == "limited")' "$work/doctor.json" \
+    >/dev/null && by_bpf=no
+  grep -q 'BPF cannot be had' "$work/stderr" && said_bpf=no
+  [[ $worst == missing || $by_bpf == "$said_bpf" ]] ||
+    fail "doctor says by BPF: $by_bpf; record: $said_bpf, as: $*"
+}
+
+# verdict <name>: prints the verdict of this line.
+verdict() { jq -r --arg name "$1" 'first(.checks[] | select(.name == $name) | .verdict)' "$work/doctor.json"; }
+
+# bash has no labels, which is a limit.
+agree "$of_root" 1 env
+[[ $(verdict labels) == limited && $(verdict sampling) == fine && $(verdict access) == fine ]] ||
+  fail "as root: $(<"$work/doctor.json")"
+agree "$of_root" 4 "${user[@]}"
+agree "$of_user" 1 "${user[@]}"
+[[ $(verdict cap_bpf) == limited && $(verdict sampling) == limited ]] ||
+  fail "as a user: $(<"$work/doctor.json")"
+# One at a time, and those for which cap_sys_admin stands in with it. Without cap_sys_ptrace nobody
+# may look at a process that has it.
+for gone in bpf perfmon sys_admin syslog sys_nice checkpoint_restore dac_read_search; do
+  agree "$of_root" 1 setpriv --bounding-set="-$gone" --inh-caps="-$gone"
+done
+for gone in bpf perfmon; do
+  # The target, which has more rights, may only be looked at with cap_sys_ptrace, which stays.
+  agree "$of_root" 1 setpriv --bounding-set="-$gone,-sys_admin" --inh-caps="-$gone,-sys_admin"
+  [[ $(verdict "cap_$gone") == limited && $(verdict sampling) == limited ]] ||
+    fail "without cap_$gone: $(<"$work/doctor.json")"
+done
+agree "$of_root" 4 setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace
+[[ $(verdict cap_sys_ptrace) == limited && $(verdict access) == missing ]] ||
+  fail "without cap_sys_ptrace: $(<"$work/doctor.json")"
+
+# A process with labels, a symbol table and call frame information is whole, and the text says so.
+start_target "$CROWD" --threads 2 --stay burn
+"$work/labelscope" doctor -p "$target" >"$work/stdout" 2>"$work/stderr"
+status=$?
+expect_status "$exit_ok" "a process with labels: $(cat "$work/stdout")"
+expect_shown "^fine +labels +$target \\(.*labels from "
+expect_said 'record will work whole'
+stop_target
+
+# It is stopped, or gone; and others name it when they refuse.
+kill -STOP "$of_root"
+run doctor -p "$of_root"
+expect_status "$exit_error" "a stopped process"
+expect_shown '^limited state '
+expect_shown "fix: kill -CONT $of_root\$"
+kill -CONT "$of_root"
+run doctor -p 4194305
+expect_status "$exit_no_target" "no such process"
+for command in "record -d 1" dump check; do
+  # shellcheck disable=SC2086  # several words
+  "${user[@]}" "$work/labelscope" $command -p "$of_root" >"$work/stdout" 2>"$work/stderr" </dev/null
+  cat "$work/stdout" >>"$work/stderr"
+  expect_said "labelscope doctor -p $of_root says what is missing"
+done
