@@ -317,16 +317,18 @@ Status BpfObject::set_wait_unit(std::uint64_t unit_ns) {
   return system_error(errno, "cannot write the weight of waits");
 }
 
-Status BpfObject::add_waiting(Tid tid, const ls_off_cpu& thread) {
-  if (bpf_map_update_elem(off_cpu_threads_fd_, &tid, &thread, BPF_NOEXIST) == 0 ||
-      errno == EEXIST) {
-    return {};
-  }
+Result<bool> BpfObject::add_waiting(Tid tid, const ls_off_cpu& thread) {
+  if (bpf_map_update_elem(off_cpu_threads_fd_, &tid, &thread, BPF_NOEXIST) == 0) return true;
+  if (errno == EEXIST) return false;
   if (errno == E2BIG) return Error{ErrorCode::kLimit, "the map of threads is full"};
   return system_error(errno, "cannot write to the map of threads");
 }
 
-void BpfObject::forget_waiting(Tid tid) { bpf_map_delete_elem(off_cpu_threads_fd_, &tid); }
+void BpfObject::forget_waiting(Tid tid, std::uint64_t left_ns) {
+  ls_off_cpu thread{};
+  if (bpf_map_lookup_elem(off_cpu_threads_fd_, &tid, &thread) != 0) return;
+  if (thread.left_ns == left_ns) bpf_map_delete_elem(off_cpu_threads_fd_, &tid);
+}
 
 std::vector<std::pair<Tid, ls_off_cpu>> BpfObject::off_cpu_threads() const {
   std::vector<std::pair<Tid, ls_off_cpu>> all;

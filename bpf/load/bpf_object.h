@@ -61,10 +61,12 @@ class BpfObject {
   void stop_waits();
   // Sets the weight of a short wait that is drawn (off_cpu.bpf.h).
   Status set_wait_unit(std::uint64_t unit_ns);
-  // Adds a thread that may wait already; one that is known stays as it is. Fails with kLimit if
-  // there is no room.
-  Status add_waiting(Tid tid, const ls_off_cpu& thread);
-  void forget_waiting(Tid tid);
+  // Adds a thread that may wait already, and returns whether it did: one that is known stays as it
+  // is. Fails with kLimit if there is no room.
+  Result<bool> add_waiting(Tid tid, const ls_off_cpu& thread);
+  // Removes a thread that was added with this `left_ns`, unless the kernel's programs have seen the
+  // end of its wait: the entry is theirs then, and may have a sample that is not yet sent.
+  void forget_waiting(Tid tid, std::uint64_t left_ns);
   std::vector<std::pair<Tid, ls_off_cpu>> off_cpu_threads() const;
   Result<ls_off_cpu_sums> off_cpu_sums() const;
   // Cancels the repeated reads that were scheduled and have not run.

@@ -120,14 +120,16 @@ Status WaitingThreads::begin(Pid pid) {
     state.left_ns = now_ns();
     state.pid = static_cast<std::uint32_t>(raw(pid));
     state.system_call = system_call_of(pid, thread.tid, waits);
-    Status status = object_.add_waiting(thread.tid, state);
-    if (!status && status.error().code == ErrorCode::kLimit) {
+    auto added = object_.add_waiting(thread.tid, state);
+    if (!added && added.error().code == ErrorCode::kLimit) {
       ++without_room_;
       continue;
     }
-    if (!status) return status;
+    if (!added) return std::move(added).error();
     // It may have been woken, or have ended, before the kernel's programs could find the entry.
-    if (waiting_state(pid, thread.tid) == '\0') object_.forget_waiting(thread.tid);
+    if (*added && waiting_state(pid, thread.tid) == '\0') {
+      object_.forget_waiting(thread.tid, state.left_ns);
+    }
   }
   return {};
 }
