@@ -86,6 +86,22 @@ role=$(sql -U postgres -c "select 'worker'::regrole::oid")
 [[ $(label query_id) == "$(sql -U postgres -c "select query_id from pg_stat_activity where application_name = 'sleeper'")" ]] ||
   fail "query_id is $(label query_id)"
 
+# --- a parallel worker has its leader's query and numbers, and no connection of its own
+mode=debug_parallel_query
+[[ $(sql -U postgres -c "select count(*) from pg_settings where name = '$mode'") == 1 ]] || mode=force_parallel_mode
+PGOPTIONS="-c $mode=on -c max_parallel_workers_per_gather=2" PGAPPNAME=leader \
+  psql -h "$work/pg" -U bob -d bank -AtqX -c "select pg_sleep(600), count(*) from t" >/dev/null 2>&1 &
+children+=($!)
+worker_of() { sql -U postgres -c "select w.pid from pg_stat_activity w join pg_stat_activity l on l.pid = w.leader_pid
+  where l.application_name = 'leader' and w.backend_type = 'parallel worker' and w.wait_event = 'PgSleep'"; }
+has_worker() { [[ -n $(worker_of) ]]; }
+wait_until "a parallel worker sleeps" has_worker
+run dump --json -p "$(worker_of)" --preset postgres
+[[ $(label query_id) == "$(sql -U postgres -c "select query_id from pg_stat_activity where application_name = 'leader' and leader_pid is null")" ]] ||
+  fail "the worker's query_id is $(label query_id)"
+[[ $(label db_oid) == "$oid" && $(label application) == leader && -z $(label db)$(label user) ]] ||
+  fail "the worker has db_oid $(label db_oid), application $(label application), db $(label db), user $(label user)"
+
 # --- the postmaster has no entry: not of this process, and said so
 run dump -p "$server" --preset postgres --explain
 expect_shown 'has no entry'
@@ -110,7 +126,7 @@ lines = [json.loads(line) for line in open(sys.argv[1])]
 sets = {l["id"]: {x["key"]: x["value"] for x in l["labels"]} for l in lines if l["type"] == "labels"}
 # Who may have which application; psql of the test itself is the third.
 planned = {"web": {("alice", "shop"), ("bob", "bank")}, "batch": {("alice", "shop")}, "churn": {("bob", "shop")},
-           "sleeper": {("alice", "shop")}, "psql": {("postgres", "postgres"), ("postgres", "shop"), ("postgres", "bank")}}
+           "sleeper": {("alice", "shop")}, "leader": {("bob", "bank")}, "psql": {("postgres", "postgres"), ("postgres", "shop"), ("postgres", "bank")}}
 account = {}
 for line in open(sys.argv[2]):
     query, user, database, time = line.split()
