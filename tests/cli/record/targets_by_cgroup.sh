@@ -52,7 +52,7 @@ expect_status "$exit_no_target" "the root"
 expect_said "the root group holds every process"
 
 # One that comes into the unit later is recorded, too.
-start record --unit "$unit" -o unit.jsonl
+start record --unit "$unit" -F 499 -o unit.jsonl
 wait_until "labelscope records" has_begun_or_ended
 expect_said "Recording --unit $unit \\(1 process\\): $deep "
 start_in "$top/$unit.service"
@@ -64,6 +64,6 @@ jq -se --argjson pid "$target" '([.[] | select(.type == "thread" and .pid == $pi
   | [.[] | select(.type == "sample" and (.thread as $one | $threads | index($one))) | .count] | add > 10' \
   unit.jsonl >/dev/null || fail "no samples of the one that came later"
 rm unit.jsonl
-run record -d 0.3 --cgroup "$top"
+run record -d 1 -F 499 --cgroup "$top"
 expect_status "$exit_ok" "record --cgroup"
 [[ -n $(compgen -G "labelscope-${top##*/}-2*.pb.gz") ]] || fail "no file has the group's name: $(ls)"

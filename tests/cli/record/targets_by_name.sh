@@ -58,7 +58,7 @@ weight=$(jq -se --argjson pid "$second" '([.[] | select(.type == "thread" and .p
 rm two.jsonl
 
 # Two match; dump shows both, check takes one, and the files have the name.
-run record -d 0.5 -p "$name"
+run record -d 1 -F 499 -p "$name"
 expect_status "$exit_ok" "two of the name"
 expect_said "-p $name \\(2 processes\\)"
 [[ -n $(compgen -G "labelscope-$name-2*.pb.gz") ]] || fail "no file has the name: $(ls)"
@@ -68,16 +68,19 @@ expect_status "$exit_ok" "dump -p NAME"
 [[ $(wc -l <"$work/stdout") == 2 ]] || fail "dump does not show both"
 run check -p "$name"
 expect_said "of these 2 processes the first, [0-9]+, is checked"
-run record -d 0.5 --backend ptrace -p "$name,$first" -o both.jsonl
+run record -d 1 -F 499 --backend ptrace -p "$name,$first" -o both.jsonl
 expect_status "$exit_ok" "by ptrace, one of them named twice"
 (($(jq -s '[.[] | select(.type == "process")] | length' both.jsonl) == 2)) || fail "not two processes"
 rm both.jsonl
 kill -KILL "$first" "$second"
 
 # It is waited for.
-start record --wait-for "$name" -d 1 -o waited.jsonl
+start record --wait-for "$name" -F 499 -o waited.jsonl
 wait_until "labelscope waits" grep -q "^Waiting for $name" "$work/stderr"
 start_named
+wait_until "labelscope records" has_begun_or_ended
+wait_until "it computes" has_run_until "$target" $(($(cpu_ticks "$target") + 50))
+kill -INT "$recorder"
 finish
 expect_status "$exit_ok" "--wait-for"
 (($(samples_of waited.jsonl "$target") > 20)) || fail "no samples of $target"
@@ -100,7 +103,7 @@ target=$!
 children+=("$target")
 wait_until "somebody listens" test -s "$work/port"
 port=$(<"$work/port")
-run record -d 0.5 --port "$port" -o port.jsonl
+run record -d 1 -F 499 --port "$port" -o port.jsonl
 expect_status "$exit_ok" "--port"
 expect_said "Recording --port $port \\(1 process\\): $target "
 run dump --port "$port"
