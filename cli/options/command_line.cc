@@ -10,6 +10,7 @@
 
 #include "cli/host/exit_status.h"
 #include "cli/options/advice.h"
+#include "cli/options/completion.h"
 #include "cli/options/values.h"
 #include "cli/text/escape.h"
 
@@ -20,6 +21,7 @@ struct Subcommand {
   CommandTexts texts;
   CLI::App* app;
   std::function<Options(const CommandTail&)> read;  // called after parsing
+  std::shared_ptr<OptionList> list;
 };
 
 template <class Its>
@@ -29,11 +31,13 @@ Subcommand add_command(CLI::App& app) {
   auto options = std::make_shared<Its>();
   auto list = std::make_shared<OptionList>(*added);
   options->declare(*list);
-  return {Its::kTexts, added, [options, list](const CommandTail& tail) -> Options {
+  return {Its::kTexts, added,
+          [options, list](const CommandTail& tail) -> Options {
             list->read();
             options->check(*list, tail);
             return *options;
-          }};
+          },
+          list};
 }
 
 // CLI11's usage line cannot show that a command has several forms.
@@ -95,6 +99,16 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
                                  add_command<DiffOptions>(app),    add_command<DumpOptions>(app),
                                  add_command<InspectOptions>(app), add_command<CheckOptions>(app),
                                  add_command<DoctorOptions>(app)};
+  if (argc > 2 && std::string_view(argv[1]) == "complete" && std::string_view(argv[2]) == "--") {
+    const std::vector<std::string> typed(argv + 3, argv + argc);
+    const auto choices = [&](const std::string& option) {
+      for (const Subcommand& each : commands) {
+        if (!typed.empty() && typed[0] == each.texts.name) return each.list->choices(option);
+      }
+      return std::vector<std::string>();
+    };
+    return ParseEnd{complete_words(app, choices, typed), "", kExitOk};
+  }
   std::vector<std::string> names;
   const Subcommand* chosen = nullptr;
   for (const Subcommand& each : commands) {

@@ -63,6 +63,15 @@ void OptionList::read() const {
   for (const auto& read : reads_) read();
 }
 
+std::vector<std::string> OptionList::choices(const std::string& option) const {
+  for (const auto& [names, words] : choices_) {
+    for (const std::string& name : CLI::detail::split(names, ',')) {
+      if (name == option) return words;
+    }
+  }
+  return {};
+}
+
 bool OptionList::given(const char* option) const {
   return command_.get_option(option)->count() > 0;
 }

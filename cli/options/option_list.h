@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,7 @@ class OptionList {
   template <class T, class Parse>
   void word(const char* names, const std::string& type, const std::string& help, T& to, Parse parse,
             const char* usual = nullptr) {
+    if constexpr (requires { parse.names(); }) choices_[names] = parse.names();
     add_word(names, type, help, usual, [&to, parse](const std::string& option, const Words& typed) {
       to = parse(option, typed.back());
     });
@@ -72,6 +74,8 @@ class OptionList {
   void read() const;
   // Returns whether the option was typed, also with an empty argument.
   bool given(const char* option) const;
+  // Returns the words that an option takes, by its first long name; none if it takes any.
+  std::vector<std::string> choices(const std::string& option) const;
 
  private:
   using Take = std::function<void(const std::string& option, const Words& typed)>;
@@ -81,7 +85,8 @@ class OptionList {
 
   CLI::App& command_;
   const char* group_ = "";
-  std::deque<Words> words_;  // CLI11 stores typed words here
+  std::map<std::string, Words> choices_;  // by all names of an option, as they were declared
+  std::deque<Words> words_;               // CLI11 stores typed words here
   std::vector<std::function<void()>> reads_;
 };
 

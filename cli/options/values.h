@@ -90,10 +90,20 @@ std::string name_of(const Row (&table)[N], const T& value) {
 
 // Reads names of a table, which must outlive it.
 template <class Row, std::size_t N>
-auto choice(const Row (&table)[N]) {
-  return [&table](const std::string& option, const std::string& text) {
+struct Choice {
+  const Row (&table)[N];
+  auto operator()(const std::string& option, const std::string& text) const {
     return find_named(table, option, text).value;
-  };
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const Row& row : table) all.emplace_back(row.name);
+    return all;
+  }
+};
+template <class Row, std::size_t N>
+Choice<Row, N> choice(const Row (&table)[N]) {
+  return {table};
 }
 
 // How threads are read. kAuto is the one that stops threads least, or that the command needs; if it

@@ -50,6 +50,8 @@ expect_field() {
 
 expect_file labelscope bin/labelscope \
   'share/man/man1/labelscope(|-check|-doctor|-dump|-inspect|-record)\.1\.gz' \
+  share/bash-completion/completions/labelscope share/zsh/site-functions/_labelscope \
+  share/fish/vendor_completions.d/labelscope.fish \
   share/man/man7/labelscope-rules.7.gz share/doc/labelscope/copyright share/doc/labelscope/README.md
 expect_file liblabelscope0 'lib/(.*/)?liblabelscope\.so\.0'
 expect_file liblabelscope-dev 'lib/(.*/)?liblabelscope\.so' 'lib/(.*/)?liblabelscope-reader\.a' \
