@@ -105,8 +105,8 @@ void check_kernel_names(Checkup& checkup) {
   }
   checkup.lines.push_back(
       {kLimited, "kernel-names",
-       "functions of the kernel have no names: " + symbols.error().context + suffix,
-       "sudo sysctl kernel.kptr_restrict=1, and cap_syslog; --no-kernel leaves "
+       "functions of the kernel have no names: the kernel does not show where they are" + suffix,
+       "cap_syslog, and sudo sysctl kernel.kptr_restrict=1 where that is 2; --no-kernel leaves "
        "kernel frames out"});
 }
 

@@ -96,3 +96,6 @@ for command in "record -d 1" dump check; do
   cat "$work/stdout" >>"$work/stderr"
   expect_said "labelscope doctor -p $of_root says what is missing"
 done
+"${user[@]}" "$work/labelscope" doctor -p "$of_root" >"$work/stdout" 2>"$work/stderr" </dev/null
+grep -q '^MISSING' "$work/stdout" || fail "a user may record a process of root: $(<"$work/stdout")"
+! grep -q 'says what is missing' "$work/stdout" || fail "doctor names itself"
