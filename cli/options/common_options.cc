@@ -108,6 +108,10 @@ void OutputOptions::declare(OptionList& list, const std::string& otherwise) {
              "Show values of this label by the names that a file has: on each line a value, a tab "
              "or a comma, and its name (repeatable)",
              labels.names, read_names);
+  list.word("--idle", "HOW",
+            "Waits without a label in calls that wait for work: " + names_in(kIdleModes, ", or ") +
+                " them (one line; not in a .jsonl recording)",
+            idle, choice(kIdleModes), "fold");
   list.words("--summary", "KEY[,KEY]",
              "Print shares of time by value of these labels (repeatable); there are always " +
                  in_words(keys_of_every_sample(), " and ") + ", and with stacks " +

@@ -11,6 +11,8 @@
 #include "cli/host/rights.h"
 #include "cli/host/terminal.h"
 #include "cli/options/option_list.h"
+#include "cli/options/values.h"
+#include "cli/profile/idle.h"
 #include "cli/profile/label_rules.h"
 
 namespace labelscope::cli {
@@ -25,6 +27,9 @@ struct MessageOptions {
   void check(const OptionList& list);  // call it after the list has been read
 };
 
+inline constexpr Named<IdleMode> kIdleModes[] = {
+    {"show", IdleMode::kShow}, {"fold", IdleMode::kFold}, {"drop", IdleMode::kDrop}};
+
 // Record and report have these: which files and tables are made of a profile.
 struct OutputOptions {
   std::vector<std::string> outputs;  // "-" is stdout
@@ -32,6 +37,7 @@ struct OutputOptions {
   bool overwrite = false;
   std::vector<std::string> group_by;
   LabelRules labels;
+  IdleMode idle = IdleMode::kFold;
   std::vector<std::string> summary;
   bool json = false;  // print the summary as JSON
   MessageOptions messages;

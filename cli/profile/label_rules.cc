@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/profile/index_table.h"
+#include "cli/profile/merge.h"
 
 namespace labelscope::cli {
 namespace {
@@ -98,29 +99,13 @@ MetKeys apply_rules(const LabelRules& rules, Profile& profile) {
   profile.label_sets = std::move(sets);
 
   LabelChanges all;
-  IndexTable known_rows;
-  std::vector<SampleRow>& rows = profile.rows;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    SampleRow row = rows[i];
-    if (row.label_set != kNoIndex) {
-      all.left_out += row.count * changes[row.label_set].left_out;
-      all.hashed += row.count * changes[row.label_set].hashed;
-      row.label_set = renamed[row.label_set];
-    }
-    const auto next = static_cast<Index>(kept);
-    if (row.time_ns == 0) {
-      const Index known = known_rows.find_or_insert(
-          hash_of(row), next, [&](Index index) { return same_row(rows[index], row); });
-      if (known != next) {
-        rows[known].count += row.count;
-        rows[known].weight_ns += row.weight_ns;
-        continue;
-      }
-    }
-    rows[kept++] = row;
+  for (SampleRow& row : profile.rows) {
+    if (row.label_set == kNoIndex) continue;
+    all.left_out += row.count * changes[row.label_set].left_out;
+    all.hashed += row.count * changes[row.label_set].hashed;
+    row.label_set = renamed[row.label_set];
   }
-  rows.resize(kept);
+  merge_equal_rows(profile.rows);
   count_labels(all, profile.ledger);
   return met;
 }

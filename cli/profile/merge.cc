@@ -1,9 +1,12 @@
 #include "cli/profile/merge.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <string_view>
 #include <utility>
+
+#include "cli/profile/index_table.h"
 
 namespace labelscope::cli {
 namespace {
@@ -121,6 +124,25 @@ Status merge(Profile& to, Profile from) {
   append(to.rows, from.rows);
   add(to.ledger, from.ledger);
   return {};
+}
+
+void merge_equal_rows(std::vector<SampleRow>& rows) {
+  IndexTable known_rows;
+  std::size_t kept = 0;
+  for (const SampleRow row : rows) {
+    const auto next = static_cast<Index>(kept);
+    if (row.time_ns == 0) {
+      const Index known = known_rows.find_or_insert(
+          hash_of(row), next, [&](Index index) { return same_row(rows[index], row); });
+      if (known != next) {
+        rows[known].count += row.count;
+        rows[known].weight_ns += row.weight_ns;
+        continue;
+      }
+    }
+    rows[kept++] = row;
+  }
+  rows.resize(kept);
 }
 
 }  // namespace labelscope::cli

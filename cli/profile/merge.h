@@ -1,6 +1,8 @@
 // Joins several recordings to one.
 #pragma once
 
+#include <vector>
+
 #include "cli/profile/profile.h"
 #include "labelscope/result.h"
 
@@ -13,5 +15,8 @@ Status check_same_values(const Profile& one, const Profile& other);
 // Adds the samples of `from`. Their times are moved so that both recordings keep their places by
 // the wall clock. Fails as check_same_values() does.
 Status merge(Profile& to, Profile from);
+
+// Adds up rows that have become equal. Rows with a time of their own stay as they are.
+void merge_equal_rows(std::vector<SampleRow>& rows);
 
 }  // namespace labelscope::cli

@@ -77,12 +77,13 @@ std::size_t Outputs::timed_samples() const {
   return most;
 }
 
-std::vector<WrittenFile> Outputs::write(const Profile& profile, const RenderOptions& options,
-                                        std::vector<Error>& errors) {
+std::vector<WrittenFile> Outputs::write(const Profile& profile, const Profile& shown,
+                                        const RenderOptions& options, std::vector<Error>& errors) {
   std::vector<WrittenFile> written;
   const auto write_one = [&](Output& output) {
+    const Profile& of = output.format == Format::kJsonl ? profile : shown;
     Status status = output.file.write(
-        [&](std::ostream& out) { return output.format.render(profile, options, out); });
+        [&](std::ostream& out) { return output.format.render(of, options, out); });
     if (status) {
       written.push_back({output.file.path(), output.format, output.file.size()});
     } else {

@@ -34,9 +34,10 @@ class Outputs {
   // Returns how many samples the formats want with their time.
   std::size_t timed_samples() const;
 
-  // Writes all files. If some fail, it writes the others, and `errors` has the failures.
-  std::vector<WrittenFile> write(const Profile& profile, const RenderOptions& options,
-                                 std::vector<Error>& errors);
+  // Writes all files: recordings of `profile`, the others of `shown`. If some fail, it writes the
+  // others, and `errors` has the failures.
+  std::vector<WrittenFile> write(const Profile& profile, const Profile& shown,
+                                 const RenderOptions& options, std::vector<Error>& errors);
 
  private:
   struct Output {

@@ -18,6 +18,7 @@
 #include "cli/profile/label_rules.h"
 #include "cli/report/read_recordings.h"
 #include "cli/text/escape.h"
+#include "cli/text/shares.h"
 #include "cli/text/text.h"
 
 namespace labelscope::cli {
@@ -40,11 +41,14 @@ std::string file_size(std::uint64_t bytes) {
 
 }  // namespace
 
+ProfileReport::ProfileReport(const OutputOptions& options, const Profile& profile)
+    : options_(options), profile_(profile), shown_(without_idle(profile, options.idle, idle_)) {}
+
 bool ProfileReport::write_files(Outputs& outputs, std::string source) {
   RenderOptions rendering;
   rendering.source = std::move(source);
   rendering.group_by = options_.group_by;
-  written_ = outputs.write(profile_, rendering, write_errors_);
+  written_ = outputs.write(profile_, shown(), rendering, write_errors_);
   return write_errors_.empty();
 }
 
@@ -53,8 +57,8 @@ bool ProfileReport::show_summary(bool stdout_is_taken) {
   const int fd = stdout_is_taken ? STDERR_FILENO : STDOUT_FILENO;
   std::ostream& out = stdout_is_taken ? std::cerr : std::cout;
   errno = 0;
-  const Status status = options_.json ? render_summary_json(profile_, options_.summary, out)
-                                      : render_summary(profile_, options_.summary,
+  const Status status = options_.json ? render_summary_json(shown(), options_.summary, out)
+                                      : render_summary(shown(), options_.summary,
                                                        style_for(options_.messages.color, fd), out);
   const bool written = status && out.flush();
   if (!written) {
@@ -66,7 +70,7 @@ bool ProfileReport::show_summary(bool stdout_is_taken) {
 bool ProfileReport::show_keys(std::ostream& out, int fd) const {
   SummaryStyle style = style_for(options_.messages.color, fd);
   if (!options_.summary.empty()) style.functions = 0;
-  return render_label_keys(profile_, style, out) && out.flush();
+  return render_label_keys(shown(), style, out) && out.flush();
 }
 
 void ProfileReport::say_missing_keys() const {
@@ -126,6 +130,11 @@ void ProfileReport::say_ledger() const {
        {time_line(profile_), ledger_line(profile_), stacks_line(profile_.ledger)}) {
     if (sentence.empty()) continue;
     for (const std::string& line : wrap(sentence, width)) log::info(line);
+  }
+  if (shown_) {
+    log::info(time_text(idle_.ns) + (options_.idle == IdleMode::kDrop
+                                         ? " of waits for work are left out (--idle fold or show)"
+                                         : " of waits for work are wait=idle (--idle show)"));
   }
   if (const std::string next = next_step(); !next.empty()) log::info("next: " + next);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,7 @@ SummaryStyle style_for(ColorMode mode, int fd);
 
 class ProfileReport {
  public:
-  ProfileReport(const OutputOptions& options, const Profile& profile)
-      : options_(options), profile_(profile) {}
+  ProfileReport(const OutputOptions& options, const Profile& profile);
 
   // Writes the files, before anything is printed: whatever happens to stdout, they are there.
   // Returns false if one could not be written. `source`: see RenderOptions.
@@ -42,7 +42,12 @@ class ProfileReport {
   std::string next_step() const;
 
   const OutputOptions& options_;
+  // What tables and files but recordings show: without what --idle leaves out.
+  const Profile& shown() const { return shown_ ? *shown_ : profile_; }
+
   const Profile& profile_;
+  IdleTime idle_;
+  std::optional<Profile> shown_;
   std::vector<WrittenFile> written_;
   std::vector<Error> write_errors_;
 };

@@ -31,6 +31,21 @@ jq -se --argjson truth "$truth" '(map(select(.type == "ledger"))[0].time.attribu
   / ($truth | add | . + 3e9) | . > 0.97 and . < 1.1' off.jsonl >/dev/null ||
   fail "the sum is not the threads' time: $(grep '"ledger"' off.jsonl)"
 
+# In a program with labels, a thread without one that waits for work is idle. It is one line, without
+# a stack, and its time stays; the recording has all of it.
+run report off.jsonl --summary wait
+expect_status "$exit_ok" "a report of waits"
+expect_shown '^idle +'
+expect_said 'of waits for work are wait=idle'
+summary_of() { "$LABELSCOPE" report off.jsonl --idle "$1" --summary wait --json 2>/dev/null; }
+summary_of show >shown.json
+summary_of fold >folded.json
+summary_of drop >dropped.json
+jq -se '(map([.values[].time_ns] | add)) as [$shown, $folded, $dropped]
+  | (map([.values[] | select(.value == "idle")] | length)) == [0, 1, 0]
+    and $shown == $folded and $dropped < $shown' shown.json folded.json dropped.json >/dev/null ||
+  fail "idle time is not kept, or not left out: $(cat shown.json folded.json dropped.json)"
+
 # A thread that sleeps all the time has one sample, of the whole recording, and no stack.
 sleep 300 &
 children+=("$!")
