@@ -158,6 +158,7 @@ LS_PRESET_INLINE __u32 ls_preset_do_block(struct ls_preset_host* host, struct ls
   LS_PRESET_KEEP(size);
   if (size > LS_PRESET_BLOCK_BYTES) return LS_UNREADABLE_MALFORMED;
   run->filled[number] = 0;
+  /* It is below 2^16: NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
   __u32 outcome = ls_preset_fetch(host, run->block + number * LS_PRESET_BLOCK_BYTES, size, address);
   if (outcome == LS_LABELLED) run->filled[number] = size;
   return outcome;
@@ -169,6 +170,7 @@ LS_PRESET_INLINE const __u8* ls_preset_in_block(struct ls_preset_run* run,
   __u32 number = step->from % LS_PRESET_BLOCKS;
   __u32 offset = (__u32)step->offset % LS_PRESET_BLOCK_BYTES;
   if (offset != (__u32)step->offset || offset + size > run->filled[number]) return 0;
+  /* It is below 2^16: NOLINTNEXTLINE(bugprone-implicit-widening-of-multiplication-result) */
   return run->block + number * LS_PRESET_BLOCK_BYTES + offset;
 }
 

@@ -51,7 +51,9 @@ std::string transform_text(const DescribedLabel& label) {
       break;
     case Kind::kMap:
       text += "map ";
-      for (const auto& [value, name] : transform.map) text += value + "=" + name + " ";
+      for (const auto& [value, name] : transform.map) {
+        text.append(value).append("=").append(name).append(" ");
+      }
       break;
   }
   if (!text.empty()) text.pop_back();

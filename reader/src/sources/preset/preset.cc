@@ -64,7 +64,7 @@ RawReading Preset::take(const ThreadView& thread) const {
 
 Observation Preset::decode(std::span<const std::byte> raw, std::uint8_t publisher,
                            const ProcessFacts* /*facts*/) const {
-  const Observation malformed{LS_UNREADABLE_MALFORMED, 0, {}};
+  Observation malformed{LS_UNREADABLE_MALFORMED, 0, {}};
   LabelReader reader(raw);
   ls_preset_labels head{};
   if (!reader.take(head) || head.count > LS_PRESET_STEPS) return malformed;
