@@ -194,7 +194,7 @@ Status LoadedSampler::start() {
     if (Status status = waiting_->begin(); !status) return status;
     if (Status status = object_->start_waits(); !status) return status;
     for (Pid pid : processes_->pids()) {
-      const Status status = waiting_->begin(pid);
+      Status status = waiting_->begin(pid);
       if (!status && status.error().code != ErrorCode::kVanished) return status;
     }
   }

@@ -11,6 +11,7 @@ namespace {
 std::vector<std::string> parse_ports(const std::string& option,
                                      const std::vector<std::string>& texts) {
   std::vector<std::string> ports;
+  ports.reserve(texts.size());
   for (const std::string& text : texts) {
     ports.push_back(std::to_string(Count{1, 65535}(option, text)));
   }

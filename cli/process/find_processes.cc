@@ -92,6 +92,7 @@ std::vector<std::string> near(std::string_view word, const std::set<std::string>
   }
   std::ranges::sort(ranked);
   std::vector<std::string> words;
+  words.reserve(ranked.size());
   for (const auto& [changes, one] : ranked) words.push_back(one);
   return words;
 }
