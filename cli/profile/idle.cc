@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/profile/index_table.h"
 #include "cli/profile/merge.h"
 #include "cli/profile/wait_reason.h"
 
@@ -28,27 +29,44 @@ bool waits_for_work(const LabelSet& labels) {
          std::ranges::find(kWaitsForWork, std::string_view(wait->value)) != std::end(kWaitsForWork);
 }
 
-// Finds the number of each label set once it is folded; kNoIndex for a set that is not idle.
-std::vector<Index> fold_sets(Profile& profile) {
-  std::vector<Index> folded(profile.label_sets.size(), kNoIndex);
-  const std::size_t before = profile.label_sets.size();
-  for (std::size_t i = 0; i < before; ++i) {
-    if (!waits_for_work(profile.label_sets[i])) continue;
-    LabelSet labels = profile.label_sets[i];
-    std::ranges::find(labels, kWaitKey, &Label::key)->value = kIdle;
-    const auto known = std::find(profile.label_sets.begin() + static_cast<std::ptrdiff_t>(before),
-                                 profile.label_sets.end(), labels);
-    folded[i] = static_cast<Index>(known - profile.label_sets.begin());
-    if (known == profile.label_sets.end()) profile.label_sets.push_back(std::move(labels));
+// Finds the rows of waits for work. A label set is looked at once, whichever rows have it.
+class IdleRows {
+ public:
+  explicit IdleRows(const Profile& profile) : profile_(profile) {
+    for (const LabelSet& labels : profile.label_sets) waits_.push_back(waits_for_work(labels));
   }
-  return folded;
-}
+  bool contains(const SampleRow& row) const {
+    const TimeKind* kind = time_kind(profile_.values[row.value]);
+    return kind != nullptr && kind->kind == LS_WAITING && row.outcome == LS_UNLABELLED &&
+           row.label_set != kNoIndex && waits_[row.label_set];
+  }
 
-bool is_idle(const Profile& profile, const SampleRow& row) {
-  const TimeKind* kind = time_kind(profile.values[row.value]);
-  return kind != nullptr && kind->kind == LS_WAITING && row.outcome == LS_UNLABELLED &&
-         row.label_set != kNoIndex && waits_for_work(profile.label_sets[row.label_set]);
-}
+ private:
+  const Profile& profile_;
+  std::vector<bool> waits_;  // by label set
+};
+
+// Gives label sets their folded form when a row wants it, each once.
+class FoldedSets {
+ public:
+  explicit FoldedSets(std::vector<LabelSet>& sets) : sets_(sets), folded_(sets.size(), kNoIndex) {}
+
+  Index fold(Index set) {
+    if (folded_[set] != kNoIndex) return folded_[set];
+    LabelSet labels = sets_[set];
+    std::ranges::find(labels, kWaitKey, &Label::key)->value = kIdle;
+    const auto next = static_cast<Index>(sets_.size());
+    folded_[set] = known_.find_or_insert(hash_of(labels), next,
+                                         [&](Index index) { return sets_[index] == labels; });
+    if (folded_[set] == next) sets_.push_back(std::move(labels));
+    return folded_[set];
+  }
+
+ private:
+  std::vector<LabelSet>& sets_;
+  std::vector<Index> folded_;  // by the number of a set before; kNoIndex: not wanted yet
+  IndexTable known_;
+};
 
 void leave_out(Ledger& ledger, const IdleTime& idle) {
   ledger.time.attributed_ns -= std::min(ledger.time.attributed_ns, idle.ns);
@@ -61,8 +79,9 @@ void leave_out(Ledger& ledger, const IdleTime& idle) {
 
 std::optional<Profile> without_idle(const Profile& profile, IdleMode mode, IdleTime& idle) {
   if (mode == IdleMode::kShow || profile.ledger.outcomes[LS_LABELLED] == 0) return std::nullopt;
+  const IdleRows rows(profile);
   for (const SampleRow& row : profile.rows) {
-    if (!is_idle(profile, row)) continue;
+    if (!rows.contains(row)) continue;
     idle.count += row.count;
     idle.ns += row.weight_ns;
   }
@@ -70,7 +89,7 @@ std::optional<Profile> without_idle(const Profile& profile, IdleMode mode, IdleT
   Profile shown = profile;
   if (mode == IdleMode::kDrop) {
     std::erase_if(shown.rows, [&](const SampleRow& row) {
-      if (!is_idle(profile, row)) return false;
+      if (!rows.contains(row)) return false;
       if (row.stack != kNoIndex) {
         shown.ledger.counters[stack_counter(profile.stacks[row.stack].end)] -= row.count;
       }
@@ -79,10 +98,10 @@ std::optional<Profile> without_idle(const Profile& profile, IdleMode mode, IdleT
     leave_out(shown.ledger, idle);
     return shown;
   }
-  const std::vector<Index> folded = fold_sets(shown);
+  FoldedSets sets(shown.label_sets);
   for (SampleRow& row : shown.rows) {
-    if (!is_idle(profile, row)) continue;
-    row.label_set = folded[row.label_set];
+    if (!rows.contains(row)) continue;
+    row.label_set = sets.fold(row.label_set);
     row.stack = kNoIndex;
   }
   merge_equal_rows(shown.rows);

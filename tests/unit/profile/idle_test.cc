@@ -71,6 +71,8 @@ TEST_CASE("idle: waits for work are one line, and their time stays") {
   CHECK(shown->rows[0].weight_ns == 1500);
   CHECK(shown->rows[0].stack == kNoIndex);
   CHECK(time_of(*shown) == waits.profile.ledger.time.attributed_ns);
+  // Label sets of requests have no folded form, which no row would have.
+  CHECK(shown->label_sets.size() == waits.profile.label_sets.size() + 1);
   // A request that waits, waiting for a processor, and what could not be read are not idle.
   for (std::size_t i = 1; i < shown->rows.size(); ++i) {
     CHECK(wait_of(*shown, shown->rows[i]) != "idle");
