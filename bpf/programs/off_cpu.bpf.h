@@ -77,7 +77,7 @@ static __always_inline __u64 ls_draw(__u64 length, __u64 unit) {
   return ((__u64)bpf_get_prandom_u32() * unit) >> 32 < length ? unit : 0;
 }
 
-/* Returns the system call that a task is in, or one of LS_CALL_... (wire.h). */
+/* Returns the system call that a task is in, or one of LS_CALL_... (sample_kind.h). */
 static __always_inline __s32 ls_system_call_of(struct task_struct* task) {
   struct pt_regs___ls_call* registers = (struct pt_regs___ls_call*)bpf_task_pt_regs(task);
 #if defined(__TARGET_ARCH_arm64)
@@ -91,17 +91,24 @@ static __always_inline __s32 ls_system_call_of(struct task_struct* task) {
   return LS_IS_32_BIT(mode) ? call | LS_CALL_32_BIT : call;
 }
 
-/* Notes that what was drawn has no sample. It must not stay: the thread may change its labels
- * before the next one, which would then have the weight of this wait. */
-static __always_inline void ls_lose_drawn(struct ls_off_cpu* thread) {
+/* Notes a weight that was drawn and has no sample. */
+static __always_inline void ls_lose_wait(enum ls_wait_part part, __u64 ns) {
   __u32 zero = 0;
   struct ls_off_cpu_sums* sums = bpf_map_lookup_elem(&off_cpu_sums, &zero);
+  if (sums) __sync_fetch_and_add(&sums->part[part].lost_ns, ns);
+}
+
+/* Gives up all that was drawn, and counts why, if there is any. It must not stay: the thread may
+ * change its labels before the next sample, which would then have the weight of this wait. */
+static __always_inline void ls_lose_drawn(struct ls_off_cpu* thread, __u32 counter) {
+  if (!(thread->drawn_ns[LS_PART_WAITING] | thread->drawn_ns[LS_PART_RUNNABLE])) return;
 #pragma unroll
   for (int part = 0; part < LS_WAIT_PARTS; part++) {
     __u64 drawn = thread->drawn_ns[part];
     __sync_fetch_and_add(&thread->drawn_ns[part], -drawn);
-    if (sums) __sync_fetch_and_add(&sums->part[part].lost_ns, drawn);
+    ls_lose_wait(part, drawn);
   }
+  ls_count_other(counter);
 }
 
 /* Returns the entry of a thread. One that has the number of a thread which has ended, unseen, is
@@ -130,8 +137,8 @@ static __always_inline void ls_leave(struct task_struct* task, _Bool runnable, _
                                      __u64 now) {
   if (!ls_takes_samples(task)) return;
   struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
-  struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (ids.pid == 0) return;
+  struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread) {
     if (!ls_is_recorded(ids.pid) || task->flags & LS_TASK_EXITING) return;
     struct ls_off_cpu fresh = {.pid = ids.pid};
@@ -181,8 +188,7 @@ static __always_inline void ls_return(struct task_struct* task, __u64 now) {
   if (task->flags & LS_TASK_EXITING ||
       ls_schedule_resume(task, &thread->work, &off_cpu_threads, ls_sample_wait)) {
     thread->at_work = 0;
-    ls_lose_drawn(thread);
-    ls_count_other(LS_COUNT_WAITS_REFUSED);
+    ls_lose_drawn(thread, LS_COUNT_WAITS_REFUSED);
   }
 }
 
@@ -204,10 +210,7 @@ int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct ls_ids ids = ls_ids_of((struct task_struct*)ctx->args[0], config.pid_namespace);
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread) return 0;
-  if (thread->drawn_ns[LS_PART_WAITING] | thread->drawn_ns[LS_PART_RUNNABLE]) {
-    ls_lose_drawn(thread);
-    ls_count_other(LS_COUNT_WAITS_OF_ENDED);
-  }
+  ls_lose_drawn(thread, LS_COUNT_WAITS_OF_ENDED);
   bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
   return 0;
 }
@@ -236,9 +239,7 @@ static __always_inline void ls_send_wait(struct ls_scratch* own, struct ls_off_c
   if (own->reading.labels.head.flags & LS_TRUNCATED) ls_count_other(LS_COUNT_TRUNCATED);
   if (ls_send_sample(own)) return;
   ls_count_other(LS_COUNT_DROPPED_SAMPLE);
-  __u32 zero = 0;
-  struct ls_off_cpu_sums* sums = bpf_map_lookup_elem(&off_cpu_sums, &zero);
-  if (sums) __sync_fetch_and_add(&sums->part[part].lost_ns, own->sample.weight_ns);
+  ls_lose_wait(part, own->sample.weight_ns);
 }
 
 static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
@@ -283,15 +284,11 @@ static int ls_sample_wait(struct bpf_map* map, void* key, void* value) {
     }
     bpf_map_push_elem(&free_scratches, &index, BPF_ANY);
   } else {
-    ls_lose_drawn(thread);
-    ls_count_other(LS_COUNT_WAITS_WITHOUT_SCRATCH);
+    ls_lose_drawn(thread, LS_COUNT_WAITS_WITHOUT_SCRATCH);
   }
   thread->at_work = 0;
   /* Reading memory may wait, too. What is drawn of that behind the sending has no sample. */
-  if (thread->drawn_ns[LS_PART_WAITING] | thread->drawn_ns[LS_PART_RUNNABLE]) {
-    ls_lose_drawn(thread);
-    ls_count_other(LS_COUNT_WAITS_REFUSED);
-  }
+  ls_lose_drawn(thread, LS_COUNT_WAITS_REFUSED);
   return 0;
 }
 
