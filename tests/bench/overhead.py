@@ -32,19 +32,15 @@ import sys
 import tempfile
 import time
 
-from stack_costs import aim, build
+from stack_costs import LABEL_SET, aim, build
 
-PROGRAM = r"""
+PROGRAM = LABEL_SET + r"""
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#define EXPORT __attribute__((visibility("default")))
-struct text { size_t length; const char* bytes; };
-struct label { struct text key, value; };
-struct set { struct label* labels; size_t count, capacity; };
 EXPORT const uint32_t custom_labels_abi_version = 1;
 EXPORT __thread struct set* custom_labels_current_set;
 static volatile uint64_t result;

@@ -20,16 +20,12 @@ import subprocess
 import sys
 import tempfile
 
-from stack_costs import build, counted_programs, spent
+from stack_costs import LABEL_SET, build, counted_programs, spent
 
-PROGRAM = r"""
+PROGRAM = LABEL_SET + r"""
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#define EXPORT __attribute__((visibility("default")))
-struct text { size_t length; const char* bytes; };
-struct label { struct text key, value; };
-struct set { struct label* labels; size_t count, capacity; };
 #if defined(V1) || defined(SILENT)
 EXPORT const uint32_t custom_labels_abi_version = 1;
 EXPORT __thread struct set* custom_labels_current_set;

@@ -66,6 +66,15 @@ __attribute__((noinline)) static int deeper(int depth) {
 }
 int main(int argc, char** argv) { return deeper(argc > 1 ? atoi(argv[1]) : 0); }
 """
+# What a writer of ABI v1 publishes.
+LABEL_SET = r"""
+#include <stddef.h>
+#include <stdint.h>
+#define EXPORT __attribute__((visibility("default")))
+struct text { size_t length; const char* bytes; };
+struct label { struct text key, value; };
+struct set { struct label* labels; size_t count, capacity; };
+"""
 LOADER = r"""
 #include <dlfcn.h>
 #include <stdio.h>
