@@ -66,6 +66,18 @@ need_command() {
   command -v "$1" >/dev/null || skip_test "$1 is not installed"
 }
 
+# Skips the test if nothing can run as another user without rights, which is "${drop[@]}" command....
+# That user's program is $work/labelscope, and it may make files in the current folder.
+need_other_user() {
+  ((EUID == 0)) || skip_test "becoming another user needs root"
+  need_command setpriv
+  chmod 755 "$work" && chmod 777 "$work/out"
+  cp "$LABELSCOPE" "$work/labelscope" && chmod 755 "$work/labelscope"
+  drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
+  "${drop[@]}" test -x "$work/labelscope" ||
+    skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
+}
+
 # beside <function>: runs the function's tests in a folder of their own while the script goes on.
 # This is for scenarios that wait and do not disturb each other. together: waits for all of them,
 # and each must succeed.

@@ -1,14 +1,8 @@
 # labelscope may check without privileges what it starts itself. For another user's process it needs
 # them, and says so.
 source "${BASH_SOURCE%/*}/../lib.sh"
-((EUID == 0)) || skip_test "becoming another user needs root"
-need_command setpriv
-chmod 755 "$work" && chmod 777 "$work/out"
-cp "$LABELSCOPE" "$work/labelscope" && cp "$VIOLATORS/live/LS046-key_null/program" "$work/program"
-chmod 755 "$work/labelscope" "$work/program"
-drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
-"${drop[@]}" test -x "$work/labelscope" ||
-  skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
+need_other_user
+cp "$VIOLATORS/live/LS046-key_null/program" "$work/program" && chmod 755 "$work/program"
 as_nobody() {
   "${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" "$@" >"$work/stdout" 2>"$work/stderr" \
     </dev/null

@@ -1,13 +1,7 @@
 # Another user's process, without capabilities: the status is 4, and one message says why each way
 # was refused, and what helps.
 source "${BASH_SOURCE%/*}/../lib.sh"
-((EUID == 0)) || skip_test "becoming another user needs root"
-need_command setpriv
-chmod 755 "$work" && chmod 777 "$work/out"
-cp "$LABELSCOPE" "$work/labelscope" && chmod 755 "$work/labelscope"
-drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
-"${drop[@]}" test -x "$work/labelscope" ||
-  skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
+need_other_user
 start_busy_target
 for backend in auto ptrace bpf; do
   "${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" dump --backend "$backend" -p "$target" \

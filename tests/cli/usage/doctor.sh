@@ -1,18 +1,12 @@
 # doctor's verdict agrees with what record does then: as root, as a user, and with each right taken
 # away.
 source "${BASH_SOURCE%/*}/../lib.sh"
-((EUID == 0)) || skip_test "taking rights away needs root"
+need_other_user
 need_sampling
-need_command setpriv
 need_command jq
-chmod 755 "$work" && chmod 1777 "$work/out"
-cp "$LABELSCOPE" "$work/labelscope" && chmod 755 "$work/labelscope"
-user=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
-"${user[@]}" test -x "$work/labelscope" ||
-  skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
 start_busy_target
 of_root=$target
-"${user[@]}" bash -c 'while :; do :; done' </dev/null >/dev/null 2>&1 &
+"${drop[@]}" bash -c 'while :; do :; done' </dev/null >/dev/null 2>&1 &
 of_user=$!
 children+=("$of_user")
 
@@ -53,8 +47,8 @@ verdict() { jq -r --arg name "$1" 'first(.checks[] | select(.name == $name) | .v
 agree "$of_root" 1 env
 [[ $(verdict labels) == limited && $(verdict sampling) == fine && $(verdict access) == fine ]] ||
   fail "as root: $(<"$work/doctor.json")"
-agree "$of_root" 4 "${user[@]}"
-agree "$of_user" 1 "${user[@]}"
+agree "$of_root" 4 "${drop[@]}"
+agree "$of_user" 1 "${drop[@]}"
 [[ $(verdict cap_bpf) == limited && $(verdict sampling) == limited ]] ||
   fail "as a user: $(<"$work/doctor.json")"
 # One at a time, and those for which cap_sys_admin stands in with it. Without cap_sys_ptrace nobody
@@ -92,10 +86,10 @@ run doctor -p 4194305
 expect_status "$exit_no_target" "no such process"
 for command in "record -d 1" dump check; do
   # shellcheck disable=SC2086  # several words
-  "${user[@]}" "$work/labelscope" $command -p "$of_root" >"$work/stdout" 2>"$work/stderr" </dev/null
+  "${drop[@]}" "$work/labelscope" $command -p "$of_root" >"$work/stdout" 2>"$work/stderr" </dev/null
   cat "$work/stdout" >>"$work/stderr"
   expect_said "labelscope doctor -p $of_root says what is missing"
 done
-"${user[@]}" "$work/labelscope" doctor -p "$of_root" >"$work/stdout" 2>"$work/stderr" </dev/null
+"${drop[@]}" "$work/labelscope" doctor -p "$of_root" >"$work/stdout" 2>"$work/stderr" </dev/null
 grep -q '^MISSING' "$work/stdout" || fail "a user may record a process of root: $(<"$work/stdout")"
 ! grep -q 'says what is missing' "$work/stdout" || fail "doctor names itself"
