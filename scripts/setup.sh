@@ -63,6 +63,13 @@ jq                  jq                      jq
 gdb                 gdb                     gcore
 valgrind            valgrind                valgrind
 '
+# These are servers that tests start by themselves, on sockets in their own folders. Where there is
+# systemd, Debian also starts its own of each.
+readonly server_requirements='
+postgresql                         postgresql-server  optional
+postgresql-VERSION-pg-stat-kcache  -                  optional
+pgbouncer                          pgbouncer          optional
+'
 # These are for virtual machines with other kernels (tests/vm).
 readonly guest_requirements='
 qemu-system-arm         qemu-system-aarch64        optional
@@ -107,11 +114,20 @@ is_installed() {
   [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
 }
 
+# Prints the version of the server that this release's package postgresql is, for names of
+# extensions. Without package lists it is that of Debian 12.
+postgresql_version() {
+  local version
+  version=$(apt-cache show --no-all-versions postgresql 2>/dev/null | sed -n 's/^Depends: postgresql-\([0-9]*\).*/\1/p')
+  echo "${version:-15}"
+}
+
 # Prints the Debian packages that are not installed, one a line.
 missing_on_debian() {
   local package check
   while read -r package _ check; do
     [[ -n $package ]] || continue
+    [[ $package != *VERSION* ]] || package=${package/VERSION/$(postgresql_version)}
     is_installed "$package" && continue
     # Ubuntu has no package of this name before 25.04: the command comes with the kernel's tools.
     if [[ $package == bpftool && ${ID:-} == ubuntu ]]; then
@@ -155,6 +171,7 @@ setup_debian() {
   can_be_root || die "installing them needs root and there is no sudo here. As root: apt-get install ${missing[*]}"
   say "Updating the package lists"
   apt update --quiet || warn "the package lists could not be updated; installing from those that are here"
+  mapfile -t missing < <(missing_on_debian "$1")  # their names may depend on the lists
   say "Installing ${#missing[@]} packages"
   apt install --yes --quiet --no-install-recommends "${missing[@]}" ||
     die "apt could not install: ${missing[*]} (its own message is above)"
@@ -191,7 +208,7 @@ check_only=0
 for argument in "$@"; do
   case $argument in
     --tests)
-      requirements+=$test_requirements$guest_requirements
+      requirements+=$test_requirements$server_requirements$guest_requirements
       [[ $(uname -m) != x86_64 ]] || requirements+=$cross_requirements
       ;;
     --check) check_only=1 ;;

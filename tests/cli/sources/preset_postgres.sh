@@ -1,55 +1,20 @@
 # CPU time of a stock PostgreSQL by query, database and application: the labels of its backends are what the load has
 # planned, never others, and the shares are those of pg_stat_statements.
 source "${BASH_SOURCE%/*}/../lib.sh"
-need_command jq
-need_command psql
-shopt -s nullglob
-bins=(/usr/lib/postgresql/1[3-8]/bin)
-((${#bins[@]})) || skip_test "no PostgreSQL 13 to 18 is installed (package postgresql)"
-bin=${bins[-1]} libraries=${bins[-1]%/bin}/lib
-[[ -e $libraries/pg_stat_statements.so ]] || skip_test "PostgreSQL has no pg_stat_statements (package postgresql-contrib)"
-
-# PostgreSQL does not run as root.
-as=()
-if ((EUID == 0)); then
-  id postgres >/dev/null 2>&1 || skip_test "root needs the user postgres to run the server"
-  as=(runuser -u postgres --)
-  chmod 755 "$work"
-  install -d -o postgres "$work/pg"
-else
-  mkdir "$work/pg"
-fi
-cd "$work/pg" || exit 1
-"${as[@]}" "$bin/initdb" -D "$work/pg/data" -A trust -U postgres >"$work/initdb" 2>&1 || fail "initdb: $(tail -n 3 "$work/initdb")"
-"${as[@]}" "$bin/postgres" -D "$work/pg/data" -k "$work/pg" -h '' -F -c shared_preload_libraries=pg_stat_statements \
-  -c pg_stat_statements.track_planning=on -c autovacuum=off -c max_parallel_workers_per_gather=0 >"$work/server" 2>&1 &
-children+=($!)
-wait_until "the server answers" "$bin/pg_isready" -q -h "$work/pg"
-server=$(head -n 1 "$work/pg/data/postmaster.pid")
-end_server() {
-  kill -INT "$server" 2>/dev/null && wait_until "the server ends" is_gone "$server"
-  end_test
-}
-trap end_server EXIT
-cd "$work/out" || exit 1
-
-sql() { psql -h "$work/pg" -AtqX -v ON_ERROR_STOP=1 "$@"; }
+source "$SOURCE_DIR/postgres.sh"
+need_postgres pg_stat_statements
+start_postgres -c shared_preload_libraries=pg_stat_statements -c pg_stat_statements.track_planning=on
 sql -U postgres -c 'create extension pg_stat_statements' -c 'create role alice superuser login' -c 'create role bob superuser login' \
   -c 'create role worker' -c 'create database shop' -c 'create database bank' || fail "the load cannot be prepared"
 for database in shop bank; do
   sql -U postgres -d "$database" -c "create table t as select g id, md5(g::text) s from generate_series(1, 4000) g" || fail "no table"
 done
 
-# tenant <user> <database> <application> <statement>: repeats the statement in one connection until the test ends.
-tenant() {
-  PGAPPNAME=$3 psql -h "$work/pg" -U "$1" -d "$2" -AtqX >"$work/psql.$3" 2>&1 < <(exec yes "$4") &
-  children+=($!)
-}
 # Few rows are sent, so that a backend computes for most of its time.
 statement="select count(*) from t a join t b on a.s > b.s and b.id < 60"
-tenant alice shop web "$statement where a.id > 0;"
-tenant alice shop batch "select sum(length(a.s || b.s)) from t a join t b on b.id < 90;"
-tenant bob bank web "$statement where a.id > 1;"
+session alice shop web "$statement where a.id > 0;"
+session alice shop batch "select sum(length(a.s || b.s)) from t a join t b on b.id < 90;"
+session bob bank web "$statement where a.id > 1;"
 # Connections that begin and end all the time take over entries that other sessions have left.
 churn() {
   echo 'select 1;' >"$work/churn.sql"
@@ -58,10 +23,8 @@ churn() {
 }
 
 # --- what the preset says now, and about whom
-backend_of() { sql -U postgres -c "select pid from pg_stat_activity where usename = '$1' and application_name = '$2'"; }
-has_backend() { [[ -n $(backend_of "$1" "$2") ]]; }
-wait_until "bob's backend is there" has_backend bob web
-run dump --json -p "$(backend_of bob web)" --preset postgres
+wait_until "bob's backend is there" has_backends bob web
+run dump --json -p "$(backends bob web)" --preset postgres
 expect_status "$exit_ok" "dump of a backend"
 labels=$(jq -r '.threads[0].labels[] | "\(.key)=\(.value)"' "$work/stdout" | grep -E '^(db|user|application|db_oid)=' | sort | paste -sd' ')
 oid=$(sql -U postgres -c "select oid from pg_database where datname = 'bank'")
@@ -71,10 +34,10 @@ oid=$(sql -U postgres -c "select oid from pg_database where datname = 'bank'")
 ! grep -q '"query"' "$work/stdout" || fail "the text of a query was read and nobody has named it"
 PGAPPNAME=sleeper psql -h "$work/pg" -U alice -d shop -AtqX -c "set role worker" -c "select pg_sleep(600), 'secret'" >/dev/null 2>&1 &
 children+=($!)
-wait_until "the sleeper runs" has_backend alice sleeper
+wait_until "the sleeper runs" has_backends alice sleeper
 sleeps() { [[ $(sql -U postgres -c "select wait_event from pg_stat_activity where application_name = 'sleeper'") == PgSleep ]]; }
 wait_until "the sleeper sleeps" sleeps
-run dump --json -p "$(backend_of alice sleeper)" --preset postgres --preset-label query,title
+run dump --json -p "$(backends alice sleeper)" --preset postgres --preset-label query,title
 label() { jq -r --arg key "$1" '.threads[0].labels[] | select(.key == $key) | .value' "$work/stdout"; }
 [[ $(label query) == 'select pg_sleep(?), ?' ]] || fail "the query is: $(label query)"
 [[ $(label title) == "postgres: alice shop [local] SELECT" ]] || fail "the title is: $(label title)"
