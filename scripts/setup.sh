@@ -69,6 +69,8 @@ readonly server_requirements='
 postgresql                         postgresql-server  optional
 postgresql-VERSION-pg-stat-kcache  -                  optional
 pgbouncer                          pgbouncer          optional
+mariadb-server-core                mariadb-server     optional
+mariadb-client-core                mariadb            optional
 '
 # These are for virtual machines with other kernels (tests/vm).
 readonly guest_requirements='

@@ -1,0 +1,104 @@
+# For tests of presets with real servers (sourced after lib.sh): a load that stops before a recording
+# begins and ends, so that the recording and the server's own account are of the same time.
+#
+#   the load       |----- held -----|------------ runs ------------|----- held ------|
+#   the account       read before                                        read after
+#   the recording         |-- nothing --|----------- samples ------------|-- nothing --|
+#
+# The functions know the server by its processes, whose IDs are in ${server[@]}.
+# shellcheck shell=bash
+server=() clients=()
+
+# Sets ${as[@]}, which runs a command as a user without rights, since some servers refuse root. That
+# user may make files in $work/server, and the test itself reads its programs' memory as root.
+as_nobody() {
+  as=()
+  mkdir -p "$work/server"
+  ((EUID != 0)) || { need_other_user && chown 65534:65534 "$work/server" && as=("${drop[@]}"); }
+}
+
+# client <command...>: starts a client of the server, which is held and released with the others. It
+# is one process, or leads a group (start it with setsid).
+client() {
+  "$@" >/dev/null 2>>"$work/clients" &
+  clients+=($!)
+  children+=($!)
+}
+signal_clients() {
+  local each
+  for each in "${clients[@]}"; do
+    kill "-$1" -- "-$each" 2>/dev/null || kill "-$1" "$each" 2>/dev/null || fail "a client has ended: $(tail -n 3 "$work/clients")"
+  done
+}
+hold_clients() {
+  signal_clients STOP
+  wait_until "the server is at rest" server_rests
+}
+release_clients() { signal_clients CONT; }
+end_clients() {
+  local each
+  for each in "${clients[@]}"; do
+    { kill -KILL -- "-$each" || kill -KILL "$each"; } 2>/dev/null && wait "$each" 2>/dev/null
+  done
+  clients=()
+}
+
+# The server is at rest if none of its threads runs or wants to, time and again: one may have just
+# been woken by another that has gone to sleep.
+server_rests() {
+  local pid
+  for _ in 1 2 3 4; do
+    for pid in "${server[@]}"; do
+      # The name is in brackets, and the state stands behind it.
+      ! cat /proc/"$pid"/task/*/stat 2>/dev/null | grep -q ') [RD] ' || return 1
+    done
+    pause_ms 20
+  done
+  true
+}
+
+server_ticks() {
+  local pid sum=0
+  for pid in "${server[@]}"; do sum=$((sum + $(cpu_ticks "$pid"))); done
+  echo "$sum"
+}
+server_has_run() { is_gone "$recorder" || (($(server_ticks) >= $1)); }
+
+# record_load <ticks> <argument...>: runs record while the clients, which must be held, load the
+# server for this number of ticks of 10 ms.
+record_load() {
+  local ticks=$1
+  shift
+  start record --call-graph none "$@"
+  wait_until "labelscope records" has_begun_or_ended
+  release_clients
+  wait_until "the server computes" server_has_run $(($(server_ticks) + ticks))
+  hold_clients
+  kill -INT "$recorder" 2>/dev/null
+  finish
+  expect_status "$exit_ok" "record $*"
+}
+
+# expect_planned <recording> [argument...]: no set of labels is any that $work/plan does not have, and
+# all that it has are there. The arguments are those of planned_labels.py, such as an account of the
+# same time.
+expect_planned() {
+  expect_ledger "$1"
+  judge "$@" --apart 0 || fail "$1 differs from the account: $(cat "$work/judged")"
+  [[ $(jq -c '[.impossible, .unseen]' "$work/judged") == '[[],[]]' ]] || fail "$1 differs from the plan: $(cat "$work/judged")"
+  jq -r '.shares[].rows[] | "\(.labels | tojson): \(.share), by the server \(.account), \(.errors) standard errors"' "$work/judged"
+}
+judge() { python3 -B "$SOURCE_DIR/planned_labels.py" "$1" "$work/plan" "${@:2}" >"$work/judged"; }
+# expect_covered <label> <per cent>: so much of the samples of the last recording have this label.
+expect_covered() {
+  jq -e --arg key "$1" --argjson wanted "$2" '.covered[$key] * 100 >= $wanted' "$work/judged" >/dev/null ||
+    fail "not $2 per cent of the samples have the label $1: $(jq -c .covered "$work/judged")"
+}
+
+# edit_preset <preset> <sed expression>: writes the preset with this change. Its path is in $edited.
+edit_preset() {
+  local original=$SOURCE_DIR/../../reader/presets/$1.preset
+  edited=$work/edited.preset
+  sed -E "$2" "$original" >"$edited"
+  ! cmp -s "$edited" "$original" || fail "nothing in the preset $1 is: $2"
+}
