@@ -68,6 +68,7 @@ class Recording {
   Status look_for_presets();
   void watch_holds();
   void finish_profile();
+  SampleKinds kinds() const { return mode_of(options_.mode).kinds(opened_.backend); }
   int exit_status();
   int report();
 
@@ -169,7 +170,7 @@ Status Recording::add_targets() {
   recorder_ = std::make_unique<Recorder>(
       std::move(opened_.sampler),
       Recorder::Options{.timed_samples = outputs_->timed_samples(),
-                        .kinds = mode_of(options_.mode).kinds,
+                        .kinds = kinds(),
                         .period_ns = 1'000'000'000 / options_.frequency_hz,
                         .labels = options_.labels,
                         .process_labels = options_.unpublished.of_process,
@@ -316,7 +317,7 @@ Status Recording::record() {
 }
 
 void Recording::finish_profile() {
-  const bool cpu_time = mode_of(options_.mode).counts_cpu_time();
+  const bool cpu_time = kinds().front() == LS_ON_CPU;
   profile_ = recorder_->take_profile(files_, cpu_time ? targets_->whole_time_ns() : 0);
   utsname system{};
   uname(&system);
@@ -381,7 +382,6 @@ int Recording::report() {
     none.off_cpu = options_.mode == SampleMode::kOffCpu;
     none.ptrace = opened_.backend == Backend::kPtrace;
     none.bpf_helps = opened_.bpf_would_do;
-    none.for_wall = options_.options_for_wall();
     log::error("no sample was taken: " + why_no_sample(none) + ". No file was written");
     if (targets_->is_command()) return exit_status();
     return none.ended ? kExitNoTarget : kExitNoSample;

@@ -67,15 +67,10 @@ Result<T> read_entry(int map, Pid pid) {
 }  // namespace
 
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
-  if (options.mode == SampleMode::kWall) {
-    return Error{ErrorCode::kUnsupported,
-                 "the BPF programs sample threads that run, or threads that do not, and not all "
-                 "threads at once"};
-  }
   std::string problem;
   bool refused = false;
   const bool unwinds = options.call_graph == LS_CALL_GRAPH_DWARF;
-  if (options.mode == SampleMode::kOffCpu) {
+  if (samples_waits(options.mode)) {
     // Each thread samples itself, in the same way as reads are repeated.
     auto retrying = retrying_sampler(unwinds);
     if (!retrying) {
@@ -124,7 +119,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
     resize(loaded->object_, of_each_slot,
            loaded->slots_ + (object.retries ? LS_RETRY_SCRATCHES : 0));
   }
-  loaded->samples_waits_ = options.mode == SampleMode::kOffCpu;
+  loaded->samples_waits_ = samples_waits(options.mode);
   if (loaded->samples_waits_) resize(loaded->object_, "off_cpu_threads", options.max_threads);
   for (const char* name : kWaitPrograms) {
     if (bpf_program* program = bpf_object__find_program_by_name(loaded->object_, name)) {
@@ -282,19 +277,27 @@ std::vector<Pid> BpfObject::pids() const {
 }
 
 Result<ls_counters> BpfObject::counters() const {
-  int cpus = libbpf_num_possible_cpus();
-  if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
   ls_counters total{};
-  std::vector<ls_counters> each(static_cast<std::size_t>(cpus));
   for (std::uint32_t entry = 0; entry < LS_COUNTERS_ENTRIES; ++entry) {
-    if (bpf_map_lookup_elem(counters_fd_, &entry, each.data()) != 0) {
-      return system_error(errno, "cannot read the counters");
-    }
-    for (const ls_counters& cpu : each) {
-      for (unsigned i = 0; i < LS_COUNTER_COUNT; ++i) total.value[i] += cpu.value[i];
-    }
+    auto part = counters(entry);
+    if (!part) return part;
+    for (unsigned i = 0; i < LS_COUNTER_COUNT; ++i) total.value[i] += part->value[i];
   }
   return total;
+}
+
+Result<ls_counters> BpfObject::counters(std::uint32_t entry) const {
+  int cpus = libbpf_num_possible_cpus();
+  if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
+  ls_counters sum{};
+  std::vector<ls_counters> each(static_cast<std::size_t>(cpus));
+  if (bpf_map_lookup_elem(counters_fd_, &entry, each.data()) != 0) {
+    return system_error(errno, "cannot read the counters");
+  }
+  for (const ls_counters& cpu : each) {
+    for (unsigned i = 0; i < LS_COUNTER_COUNT; ++i) sum.value[i] += cpu.value[i];
+  }
+  return sum;
 }
 
 std::vector<ls_ending> BpfObject::endings() const {

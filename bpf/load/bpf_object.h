@@ -50,13 +50,13 @@ class BpfObject {
   Status remove_process(Pid pid);
   std::vector<Pid> pids() const;
 
-  // Returns sums over all CPUs.
+  // Return sums over all CPUs, of everything or of one entry of the map (counters.h).
   Result<ls_counters> counters() const;
+  Result<ls_counters> counters(std::uint32_t entry) const;
   // Returns threads that have ended and that the kernel has not freed yet. Call it after detach():
   // before that, the ring buffer may have records of the same threads.
   std::vector<ls_ending> endings() const;
-  bool samples_waits() const { return samples_waits_; }
-  // Waits count from start_waits() to stop_waits(), with SampleMode::kOffCpu.
+  // Waits count from start_waits() to stop_waits(), if the mode samples waits.
   Status start_waits();
   void stop_waits();
   // Sets the weight of a short wait that is drawn (off_cpu.bpf.h).

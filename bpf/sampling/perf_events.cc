@@ -60,7 +60,7 @@ perf_event_attr make_attributes(const SamplerOptions& options, bool hardware) {
     attributes.config = PERF_COUNT_HW_CPU_CYCLES;
     attributes.freq = 1;
     attributes.sample_freq = options.frequency_hz;
-  } else if (options.mode != SampleMode::kCpu) {
+  } else if (!samples_running(options.mode)) {
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_DUMMY;  // only its records of mappings are wanted
   } else {
@@ -137,7 +137,7 @@ Result<PerfEvents> PerfEvents::open(const SamplerOptions& options, int program_f
   if (Status status = check_frequency(options.frequency_hz); !status) {
     return std::move(status).error();
   }
-  const bool samples = options.mode == SampleMode::kCpu;
+  const bool samples = samples_running(options.mode);
   auto cpus = parse_cpu_list(first_line(kOnlineCpus));
   if (!cpus) return std::move(cpus).error();
   PerfEvents events;
@@ -154,7 +154,11 @@ Result<PerfEvents> PerfEvents::open(const SamplerOptions& options, int program_f
     return events;
   }
   events.samples_ = true;
-  events.name_ = hardware ? "cycles" : "cpu-clock";
+  if (samples_waits(options.mode)) {
+    events.name_ = hardware ? "cycles and sched_switch" : "cpu-clock and sched_switch";
+  } else {
+    events.name_ = hardware ? "cycles" : "cpu-clock";
+  }
   events.counts_cycles_ = hardware;
   events.mean_hz_ = options.frequency_hz;
   events.highest_hz_ = static_cast<double>(most_samples_a_second());

@@ -117,7 +117,7 @@ class LoadedSampler final : public BpfSampler {
   ThreadClocks clocks_;
   std::optional<ProcessTable> processes_;
   std::unique_ptr<StackTables> tables_;
-  std::optional<WaitingThreads> waiting_;  // with SampleMode::kOffCpu
+  std::optional<WaitingThreads> waiting_;  // if the mode samples waits
   HeldSamples held_;
   std::vector<std::byte> label_bytes_;
   std::size_t taken_bytes_ = 0;  // bytes that the current consume() has taken
@@ -142,7 +142,7 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   if (!object) return std::move(object).error();
   sampler->object_ = *std::move(object);
   sampler->processes_.emplace(*sampler->object_, sampler->clocks_);
-  if (options.mode == SampleMode::kOffCpu) sampler->waiting_.emplace(*sampler->object_, options);
+  if (samples_waits(options.mode)) sampler->waiting_.emplace(*sampler->object_, options);
   auto tables =
       StackTables::open(options, sampler->object_->object(),
                         [object = sampler->object_.get()](Pid pid) -> std::optional<std::uint32_t> {
@@ -352,7 +352,10 @@ Status LoadedSampler::look_at_counters() {
   if (!counts) return std::move(counts).error();
   const auto& value = counts->value;
   if (waiting_) {
-    if (Status status = waiting_->hold_budget(value[LS_COUNT_TAKEN]); !status) return status;
+    auto waits = object_->counters(LS_COUNTERS_OTHERS);
+    if (!waits) return std::move(waits).error();
+    Status status = waiting_->hold_budget(waits->value[LS_COUNT_TAKEN]);
+    if (!status) return status;
   }
   std::uint64_t lost =
       value[LS_COUNT_DROPPED_FORK] + value[LS_COUNT_DROPPED_EXEC] + value[LS_COUNT_DROPPED_EXIT];

@@ -36,7 +36,7 @@ class WaitingThreads {
 
   // Lets short waits weigh one period, until their samples exceed the budget.
   Status begin();
-  // Call it every few milliseconds with the number of samples that the kernel has taken so far.
+  // Call it every few milliseconds with the number of samples of waits so far.
   Status hold_budget(std::uint64_t taken);
   // How often short waits got another weight.
   std::uint64_t changes() const { return changes_; }

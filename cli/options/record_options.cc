@@ -19,8 +19,8 @@ void declare_sampling(OptionList& list, RecordOptions& options) {
             options.backend, choice(kBackends), "auto");
   list.word(
       "--mode", "cpu|offcpu|wall",
-      "What: cpu (threads that run), offcpu (threads that wait; by BPF) or wall (all threads; "
-      "by ptrace)",
+      "What: cpu (threads that run), offcpu (threads that wait; by BPF) or wall "
+      "(both, which makes up all their time)",
       options.mode, choice(kModes), "cpu");
   list.word("--max-stop", "TIME", "ptrace: cut a stack that takes longer to unwind",
             options.max_stop, parse_duration, "5ms");
@@ -63,15 +63,12 @@ void check_targets(const RecordOptions& options) {
 // If only one backend can do what the options ask for, that one is chosen.
 void choose_backend(const OptionList& list, RecordOptions& options) {
   const Mode& mode = mode_of(options.mode);
-  const std::string needs_mode = "--mode " + std::string(mode.name) + " needs --backend ";
+  const bool ptrace_samples = !mode.by_ptrace.empty();
   const bool bpf_can = find_call_graph(Backend::kBpf, options.call_graph) != nullptr;
   const bool ptrace_can = find_call_graph(Backend::kPtrace, options.call_graph) != nullptr;
   const std::string call_graph =
       options.call_graph ? name_of(kCallGraphs, *options.call_graph) : std::string();
   if (options.backend == Backend::kBpf) {
-    if (mode.backend == Backend::kPtrace) {
-      refuse(needs_mode + "ptrace: " + std::string(mode.why_not_other));
-    }
     if (!bpf_can) {
       refuse("--call-graph " + call_graph + " needs --backend ptrace");
     }
@@ -80,16 +77,17 @@ void choose_backend(const OptionList& list, RecordOptions& options) {
     }
     return;
   }
-  if (options.backend == Backend::kAuto && mode.backend != Backend::kPtrace && bpf_can) {
-    if (!ptrace_can || mode.backend == Backend::kBpf) options.backend = Backend::kBpf;
+  if (options.backend == Backend::kAuto && bpf_can) {
+    if (!ptrace_can || !ptrace_samples) options.backend = Backend::kBpf;
     return;
   }
-  if (mode.backend == Backend::kBpf) {
-    refuse(needs_mode + "bpf: " + std::string(mode.why_not_other));
+  if (!ptrace_samples) {
+    refuse("--mode " + std::string(mode.name) +
+           " needs --backend bpf: only the kernel's scheduler knows when a thread waits");
   }
   if (!ptrace_can) {
     refuse("--call-graph " + call_graph +
-           " needs --backend bpf and --mode cpu: ptrace unwinds by call frame information (dwarf), "
+           " needs --backend bpf: ptrace unwinds by call frame information (dwarf), "
            "or not at all (none)");
   }
   if (list.given("--ring-size")) {
@@ -148,12 +146,6 @@ void RecordOptions::check(const OptionList& list, const CommandTail& tail) {
     }
   }
   messages.check(list);
-}
-
-std::string RecordOptions::options_for_wall() const {
-  std::string text = backend == Backend::kBpf ? "--backend ptrace --mode wall" : "--mode wall";
-  if (find_call_graph(Backend::kPtrace, call_graph) == nullptr) text += " --call-graph dwarf";
-  return text;
 }
 
 }  // namespace labelscope::cli

@@ -18,23 +18,26 @@
 
 namespace labelscope::cli {
 
-// A sampling mode: the backend that has it, and the kinds of its samples.
+// The kinds of a profile's samples: its value types, in this order.
+using SampleKinds = std::span<const ls_sample_kind>;
+
+// A sampling mode, and the kinds that its samples have by each backend.
 struct Mode {
   SampleMode value;
-  std::string_view name;                  // value of --mode
-  Backend backend;                        // kAuto: both have it
-  std::span<const ls_sample_kind> kinds;  // the value types of the profile, in this order
-  std::string_view why_not_other = {};    // why the other backend does not have it
+  std::string_view name;  // value of --mode
+  SampleKinds by_bpf;
+  SampleKinds by_ptrace;  // empty: ptrace does not have this mode
 
-  bool counts_cpu_time() const { return kinds.front() == LS_ON_CPU; }
+  SampleKinds kinds(Backend backend) const {
+    return backend == Backend::kPtrace ? by_ptrace : by_bpf;
+  }
 };
 inline constexpr ls_sample_kind kWholeTimeOnly[] = {LS_WHOLE_TIME};
 inline constexpr ls_sample_kind kWaits[] = {LS_WAITING, LS_RUNNABLE};
-inline constexpr Mode kModes[] = {{SampleMode::kCpu, "cpu", Backend::kAuto, kOnCpuOnly},
-                                  {SampleMode::kOffCpu, "offcpu", Backend::kBpf, kWaits,
-                                   "only the kernel's scheduler knows when a thread waits"},
-                                  {SampleMode::kWall, "wall", Backend::kPtrace, kWholeTimeOnly,
-                                   "BPF sees only threads that run"}};
+inline constexpr ls_sample_kind kAllKinds[] = {LS_ON_CPU, LS_WAITING, LS_RUNNABLE};
+inline constexpr Mode kModes[] = {{SampleMode::kCpu, "cpu", kOnCpuOnly, kOnCpuOnly},
+                                  {SampleMode::kOffCpu, "offcpu", kWaits, {}},
+                                  {SampleMode::kWall, "wall", kAllKinds, kWholeTimeOnly}};
 // Returns the row of this mode.
 const Mode& mode_of(SampleMode mode);
 
@@ -57,10 +60,6 @@ struct RecordOptions : OutputOptions {
   std::uint32_t unwind_mib = 256;
   std::optional<User> drop_to;  // user to become as soon as no more rights are needed
   std::string command_line;     // as the user typed it, for the headers of files
-
-  // The text to add to these options to sample waiting threads, too: "--backend ptrace --mode
-  // wall".
-  std::string options_for_wall() const;
 
   static const CommandTexts kTexts;
   void declare(OptionList& list);

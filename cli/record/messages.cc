@@ -114,8 +114,7 @@ std::string why_no_sample(const NoSample& recording) {
                ? "the target ended after " + in_ms(recording.duration) +
                      ", before it was seen on a processor at " + rate
                : "the target did not run on a processor in " + in_ms(recording.duration) +
-                     "; it was idle or waiting: " + recording.for_wall +
-                     " shows where threads wait";
+                     "; it was idle or waiting: --mode wall shows where threads wait";
   }
   // The kernel's account is of whole processes, and may reach to before the start of the recording.
   const nanoseconds time = std::min(recording.ran, recording.duration);

@@ -31,8 +31,7 @@ struct NoSample {
   bool off_cpu = false;  // only waiting threads should be sampled
   // samples were taken at intervals, not at events of the processor
   bool ptrace = false;
-  bool bpf_helps = false;                // BPF could be used instead
-  std::string for_wall = "--mode wall";  // the options that would sample waiting threads
+  bool bpf_helps = false;  // BPF could be used instead
 };
 
 // Returns one clause: "the target ran on a processor for 3 ms of 1,038 ms, ...".

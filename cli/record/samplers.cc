@@ -68,8 +68,8 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targ
 // Whether `--backend bpf` with the same options would record, as far as that can be known without
 // loading all of the programs.
 bool bpf_would_do(const RecordOptions& options, const Targets& targets) {
-  return mode_of(options.mode).backend != Backend::kPtrace && !missing_for_bpf(targets) &&
-         check_frequency(options.frequency_hz) && can_load_programs();
+  if (samples_waits(options.mode) && !retrying_sampler(true)) return false;
+  return !missing_for_bpf(targets) && check_frequency(options.frequency_hz) && can_load_programs();
 }
 
 Result<OpenedSampler> open_ptrace(const RecordOptions& options, const Targets& targets) {
@@ -129,7 +129,8 @@ Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& 
     }
     auto opened = open_bpf(options, targets);
     if (opened) return opened;
-    if (options.mode == SampleMode::kOffCpu && opened.error().code == ErrorCode::kUnsupported) {
+    if (options.backend == Backend::kBpf && samples_waits(options.mode) &&
+        opened.error().code == ErrorCode::kUnsupported) {
       return Error{
           ErrorCode::kUnsupported,
           opened.error().context +

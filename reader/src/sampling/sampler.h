@@ -31,9 +31,11 @@ namespace labelscope {
 // Which threads are sampled. cpu samples those that run. Each sample stands for one period of its
 // thread's own CPU time, which the kernel counts: a thread that waits for a processor among many
 // costs nothing and is not sampled more often. off-CPU samples those that do not run, by BPF: each
-// sample stands for time that its thread waits, or waits for a processor. wall samples all threads,
-// at every tick (by ptrace).
+// sample stands for time that its thread waits, or waits for a processor. wall is both, by BPF;
+// ptrace samples all threads at every tick instead, whatever they do then.
 enum class SampleMode { kCpu, kOffCpu, kWall };
+constexpr bool samples_running(SampleMode mode) { return mode != SampleMode::kOffCpu; }
+constexpr bool samples_waits(SampleMode mode) { return mode != SampleMode::kCpu; }
 
 // Both parts are leaf first; all but the first of each part are return addresses.
 struct StackView {

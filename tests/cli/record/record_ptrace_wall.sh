@@ -1,12 +1,12 @@
-# --mode wall samples every thread at every tick, asleep or not. --mode cpu samples only those that
-# run.
+# By ptrace, --mode wall samples every thread at every tick, asleep or not. --mode cpu samples only
+# those that run.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/stopping.sh"
 need_ptrace
 need_command jq
 # One thread computes, three sleep and wake, and the first one waits for its stdin.
 start_counting 1 3
-run record -p "$target" --mode wall -d 3s -F 50 -o wall.jsonl
+run record -p "$target" --backend ptrace --mode wall -d 3s -F 50 -o wall.jsonl
 expect_status "$exit_ok" "wall mode"
 expect_ledger wall.jsonl
 jq -se 'map(select(.type == "header"))[0] | .backend == "ptrace" and .mode == "wall"' wall.jsonl \
@@ -34,7 +34,7 @@ jq -se --argjson pid "$target" \
 sleep 300 &
 target=$!
 children+=("$target")
-run record -p "$target" --mode wall -d 500ms -o sleeper.jsonl
+run record -p "$target" --backend ptrace --mode wall -d 500ms -o sleeper.jsonl
 expect_status "$exit_ok" "wall mode on a sleeping process"
 jq -se 'any(.[].lines[]?; .function | test("nanosleep"))' sleeper.jsonl >/dev/null ||
   fail "the stack is not that of sleep"

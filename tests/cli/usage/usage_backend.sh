@@ -10,13 +10,12 @@ expect_usage() {
   expect_no_files
 }
 expect_usage 'auto, bpf and ptrace are known' --backend magic
-expect_usage 'cpu and wall are known' --mode idle
+expect_usage 'cpu, offcpu and wall are known' --mode idle
 expect_usage 'dwarf, fp and none are known' --call-graph lbr
-expect_usage '--mode wall needs --backend ptrace' --backend bpf --mode wall
 expect_usage '--mode offcpu needs --backend bpf' --backend ptrace --mode offcpu
 expect_usage '--max-unwind-mb' --max-unwind-mb 2
 expect_usage '--max-stop has no meaning with --backend bpf' --backend bpf --max-stop 1ms
 expect_usage '--call-graph fp needs --backend bpf' --backend ptrace --call-graph fp
-expect_usage '--call-graph fp needs --backend bpf' --mode wall --call-graph fp
+expect_usage '--call-graph fp needs --backend bpf' --backend ptrace --mode wall --call-graph fp
 expect_usage '--ring-size has no meaning with --backend ptrace' --backend ptrace --ring-size 4
 expect_usage '--max-stop' --backend ptrace --max-stop soon

@@ -160,9 +160,6 @@ TEST_CASE("messages: where threads wait is shown by --mode wall") {
   none.duration = std::chrono::seconds(1);
   none.frequency_hz = 99;
   CHECK(why_no_sample(none).find("waiting: --mode wall shows") != std::string::npos);
-  none.for_wall = "--backend ptrace --mode wall";
-  CHECK(why_no_sample(none).find("waiting: --backend ptrace --mode wall shows") !=
-        std::string::npos);
   none.standstill = "process 7 is stopped";
   CHECK(why_no_sample(none) == "process 7 is stopped");
 }

@@ -1,7 +1,5 @@
 // The command line: what is understood. Everything else gives status 2 and one plain sentence.
 #include <algorithm>
-#include <iterator>
-#include <sstream>
 
 #include "cli/options/command_line.h"
 #include "support/catch.h"
@@ -87,26 +85,6 @@ TEST_CASE("options: --call-graph none turns off both kinds of stacks") {
   CHECK(find_call_graph(Backend::kBpf, options.call_graph)->value == LS_CALL_GRAPH_DWARF);
   CHECK(find_call_graph(Backend::kPtrace, options.call_graph)->value == LS_CALL_GRAPH_DWARF);
   CHECK(!accepted({"-p", "1", "--no-kernel"}).kernel_stacks);
-}
-
-TEST_CASE("options: what samples threads that wait is accepted with the options that are given") {
-  const std::vector<std::vector<const char*>> all = {
-      {"-p", "1"},
-      {"-p", "1", "--backend", "ptrace"},
-      {"-p", "1", "--backend", "bpf"},
-      {"-p", "1", "--call-graph", "fp"},
-      {"-p", "1", "--backend", "bpf", "--call-graph", "none"}};
-  for (std::vector<const char*> words : all) {
-    std::istringstream advice(accepted(words).options_for_wall());
-    std::vector<std::string> more{std::istream_iterator<std::string>(advice), {}};
-    // A given option is replaced.
-    for (const std::string& option : more) {
-      const auto given = std::ranges::find(words, option);
-      if (given != words.end() && option.starts_with("--")) words.erase(given, given + 2);
-    }
-    for (const std::string& word : more) words.push_back(word.c_str());
-    CHECK(accepted(words).mode == SampleMode::kWall);
-  }
 }
 
 TEST_CASE("options: keys are lists, formats follow -f or the extension") {
