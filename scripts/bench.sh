@@ -13,6 +13,7 @@
 #   scripts/bench.sh chain       a million stacks compared with the program's own account (5 minutes)
 #   scripts/bench.sh overhead    how much slower a program gets while it is recorded, next to perf record -g and
 #                                bpftrace, above an empty event and an empty BPF program (8 minutes)
+#   scripts/bench.sh python      what labels cost a program in Python, next to the same calls in C
 #   --json FILE                  keeps the last table as JSON
 #   --compare FILE               compares it with one that was kept
 #
@@ -38,9 +39,9 @@ done
 ((${#benches[@]} > 0)) || benches=(labels elf samples writer)
 for bench in "${benches[@]}"; do
   case $bench in
-    labels | elf | samples | writer | costs | stacks | sources | chain | overhead) ;;
+    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | python) ;;
     -h | --help) usage; exit 0 ;;
-    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain or overhead)\n' "$bench" >&2; exit 2 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead or python)\n' "$bench" >&2; exit 2 ;;
   esac
 done
 
@@ -56,6 +57,7 @@ for bench in "${benches[@]}"; do
     costs | stacks | overhead) targets+=(labelscope) ;;
     sources) targets+=(labelscope labelscope_go_labels) ;;
     chain) targets+=(test_sampler_unwind) ;;
+    python) targets+=(customlabels) ;;
     *) targets+=("bench_$bench") ;;
   esac
 done
@@ -104,6 +106,10 @@ for bench in "${benches[@]}"; do
       ;;
     overhead)
       run "What a recording costs the program" python3 "$root_dir/tests/bench/overhead.py" --labelscope "$build/cli/labelscope"
+      ;;
+    python)
+      run "What labels cost a program in Python" env CUSTOMLABELS_LIBRARY="$build/writer-lib/libcustomlabels.so" \
+        python3 "$root_dir/tests/bench/python_labels.py"
       ;;
     chain)
       run "Stacks against their labels" "$build/tests/kernel/test_sampler_unwind" "[.chain]"

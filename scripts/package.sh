@@ -246,7 +246,7 @@ deb() {
 archive() {
   local name=labelscope-$version-$processor root=$work/archive package source
   local top=$root/$name
-  for component in labelscope libcustomlabels libcustomlabels-dev; do
+  for component in labelscope libcustomlabels libcustomlabels-dev python3-customlabels; do
     install_into "$root" "/$name" "$component"
   done
   "$strip" -o "$top/bin/labelscope" "$build/cli/portable/labelscope"
@@ -302,11 +302,15 @@ deb libcustomlabels-dev libdevel "libcustomlabels (= $version)" same \
   'publishes labels of threads for profilers (development files)' \
   'Headers for C and C++, the static library for executables, and files for CMake' \
   'and pkg-config.'
+deb python3-customlabels python "python3 (>= 3.11), libcustomlabels (= $version)" no \
+  'publishes labels of threads and tasks for profilers (Python module)' \
+  'Labels what threads and asyncio tasks of a Python program are working on;' \
+  'profilers read it from outside (Custom Labels ABI v1).'
 archive
 
 # Removes packages of other versions: a user who installs *.deb from there wants one of each.
 if [[ $output -ef $own_output ]]; then
-  rm -f "$output"/{labelscope,liblabelscope0,liblabelscope-dev,libcustomlabels,libcustomlabels-dev}_*_"$arch".deb \
+  rm -f "$output"/{labelscope,liblabelscope0,liblabelscope-dev,libcustomlabels,libcustomlabels-dev,python3-customlabels}_*_"$arch".deb \
     "$output"/labelscope-*-"$processor".tar.gz
 fi
 for file in "$made"/*.deb "$made"/*.tar.gz; do

@@ -53,6 +53,7 @@ protobuf-compiler   protobuf-compiler       protoc
 python3-protobuf    python3-protobuf        py:google.protobuf
 python3-jsonschema  python3-jsonschema      py:jsonschema
 python3-junitparser python3-junitparser     optional
+python3-uvloop      python3-uvloop          optional
 mandoc              mandoc                  optional
 nodejs              nodejs                  optional
 chromium            chromium                optional

@@ -62,13 +62,14 @@ expect_file libcustomlabels 'lib/(.*/)?libcustomlabels\.so' 'lib/(.*/)?libthread
 expect_file libcustomlabels-dev include/customlabels/customlabels.h \
   'lib/(.*/)?libcustomlabels_static\.a' \
   share/man/man3/customlabels.3.gz 'lib/(.*/)?cmake/customlabels/customlabelsConfig.cmake'
+expect_file python3-customlabels 'lib/python3/dist-packages/customlabels/__init__\.py'
 for name in liblabelscope-dev libcustomlabels-dev labelscope; do
   dpkg-deb --contents "$(package $name)" | awk '{ print $6 }' |
     grep -E '/lib[a-z]+\.so(\.[0-9.]+)?$' |
     grep -v 'liblabelscope.so$' && fail "$name has the file of another package"
 done
 
-for name in labelscope liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev; do
+for name in labelscope liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev python3-customlabels; do
   expect_file "$name" "share/doc/$name/copyright" "share/doc/$name/changelog\.gz"
 done
 
@@ -90,13 +91,13 @@ for name in liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev
 done
 
 # By default package.sh configures the prefix /usr, and everything below lib is in the
-# architecture's own folder.
+# architecture's own folder, but for what Python finds in one folder only.
 wait "$configuring" || fail "package.sh --configure: $(cat configure.log)"
 release=$(<configured)
 find "$release" -name cmake_install.cmake -exec \
   sed -n 's,.*INSTALL DESTINATION "${CMAKE_INSTALL_PREFIX}/\(lib[^"]*\)".*,\1,p' {} + >destinations
 [[ -s destinations ]] || fail "nothing is installed below lib"
-grep -vE "^lib/$triplet(/|\$)" destinations &&
+grep -vE "^lib/($triplet|python3/dist-packages)(/|\$)" destinations &&
   fail "by default that is installed outside of lib/$triplet"
 grep -q '^CMAKE_INSTALL_PREFIX:PATH=/usr$' "$release/CMakeCache.txt" ||
   fail "the default is not for /usr"
@@ -117,6 +118,7 @@ expect_field labelscope Depends 'libdw1 \(>= '
 expect_field libcustomlabels Depends '^libc6 \(>= [0-9.]+\)$'
 expect_field liblabelscope-dev Depends 'liblabelscope0 \(= '
 expect_field libcustomlabels-dev Depends '^libcustomlabels \(= '
+expect_field python3-customlabels Depends '^python3 \(>= 3\.11\), libcustomlabels \(= '
 for name in labelscope liblabelscope0 libcustomlabels; do
   dpkg-deb --extract "$(package $name)" root
 done
@@ -155,10 +157,17 @@ mkdir -p system/var/lib/dpkg/{info,updates,triggers} && : >system/var/lib/dpkg/s
 PATH=$PATH:/usr/sbin:/sbin dpkg --root="$WORK/system" \
   --log=/dev/null --force-not-root --force-depends --install \
   $(grep '\.deb$' made) >dpkg.log 2>&1 || fail "dpkg: $(cat dpkg.log)"
-[[ $(grep -c '^Status: install ok installed$' system/var/lib/dpkg/status) == 5 ]] ||
+[[ $(grep -c '^Status: install ok installed$' system/var/lib/dpkg/status) == 6 ]] ||
   fail "dpkg left: $(cat dpkg.log)"
 [[ $(system/usr/bin/labelscope --version) == labelscope\ * ]] ||
   fail "the installed program does not run"
+
+# The module finds the library that is installed beside it.
+if python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  found=$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=system/usr/lib/python3/dist-packages \
+    python3 -c 'import customlabels; print(customlabels.path)' 2>&1)
+  [[ $found == */libcustomlabels.so || $found == libcustomlabels.so ]] || fail "the Python module: $found"
+fi
 
 # Pages must have no links to files that are not installed.
 for page in system/usr/share/doc/labelscope/{README.md,docs/*.md,docs/schema/*.md}; do

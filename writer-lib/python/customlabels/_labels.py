@@ -1,0 +1,289 @@
+"""Label sets, and scopes that set them: where labels are kept, and when they are published.
+
+Labels are kept in a context variable, so each task has its own, and a task has those of the task
+that started it. What a reader sees belongs to the thread: one pointer in libcustomlabels.so.
+
+    context variable ---> Scope ---> Scope ---> None      the innermost scope is first
+                            |          |
+                          LabelSet   LabelSet             each holds all labels, the outer ones too
+                            ^
+    thread (C) -------------+                             what is published now
+
+Entering and leaving a scope changes both. Whatever else changes the context of a thread (a task
+that resumes, a function that an executor calls) must publish, too: Steps and inherit do that.
+
+A set that a thread publishes must not be freed. So each thread holds a reference to it.
+"""
+
+import collections.abc
+import contextvars
+import ctypes
+import functools
+import inspect
+import sys
+import threading
+import warnings
+
+from ._library import library
+
+# The limits are those of the C library for labels of a thread (customlabels/writer.h), in bytes.
+MAX_KEY = 128
+MAX_VALUE = 256
+
+_new = library.custom_labels_new
+_free = library.custom_labels_free
+_replace = library.custom_labels_replace
+_update = library.custom_labels_update
+_getframe = sys._getframe
+
+
+class _Label(ctypes.Structure):
+    """Is custom_labels_label_t."""
+
+    _fields_ = [("key_len", ctypes.c_size_t), ("key", ctypes.c_char_p), ("value_len", ctypes.c_size_t), ("value", ctypes.c_char_p)]
+
+
+class LabelSet:
+    """Is a set of the library with these labels. It does not change."""
+
+    __slots__ = ("handle", "pairs")
+
+    def __init__(self, pairs):
+        self.pairs = pairs
+        self.handle = _new(len(pairs))
+        array = (_Label * len(pairs))(*[(len(key), key, len(value), value) for key, value in pairs.items()])
+        if _update(self.handle, array, len(pairs)) != 0:
+            raise MemoryError("no memory for a set of labels")
+
+    # When the interpreter ends, threads that it has stopped may still have their sets.
+    def __del__(self, free=_free, ends=sys.is_finalizing):
+        if not ends():
+            free(self.handle)
+
+
+class _Published:
+    """Is what one thread publishes."""
+
+    __slots__ = ("label_set", "followed")
+
+    def __init__(self):
+        self.label_set = None  # or it is a set that C code has made current
+        self.followed = False  # the thread runs a step of a coroutine that Steps follows
+
+
+class _Thread(threading.local):
+    def __init__(self):
+        self.published = _Published()
+
+
+_thread = _Thread()
+_innermost = contextvars.ContextVar("customlabels", default=None)
+
+
+class Scope:
+    """Is one entry of a `with`, of a decorated function, or of a function that has inherited labels."""
+
+    # What the thread has published before: a LabelSet or None, and a handle of the library.
+    __slots__ = ("owner", "label_set", "outer", "set_before", "handle_before")
+
+    def __init__(self, owner, label_set, outer):
+        self.owner = owner
+        self.label_set = label_set
+        self.outer = outer
+
+
+def _innermost_set():
+    scope = _innermost.get()
+    return scope and scope.label_set
+
+
+def _text(label, what, text, limit):
+    if isinstance(text, bytes):
+        return text[:limit]
+    if isinstance(text, int):
+        text = str(text)
+    if not isinstance(text, str):
+        raise TypeError(f"label {label!r}: a {what} is a str, bytes or an int, not {type(text).__name__}")
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"label {label!r}: the {what} {text!r} cannot be UTF-8: {error.reason}") from None
+    # A character that would be cut is left out.
+    return encoded if len(encoded) <= limit else encoded[:limit].decode(errors="ignore").encode()
+
+
+def _key(key):
+    if not isinstance(key, (str, bytes)):
+        raise TypeError(f"the key of a label is a str or bytes, not {type(key).__name__}")
+    if not key:
+        raise ValueError("the key of a label is empty")
+    return _text(key, "key", key, MAX_KEY)
+
+
+class labels:  # noqa: N801, it reads like a function
+    """Sets labels for a `with`, or for each call of a function or async function that it decorates.
+
+    labels(tenant="acme"), or labels({"http.route": "/pay"}) for keys that are no names of Python.
+    They come on top of those that are there, and what was there before is back afterwards. One
+    object may be used any number of times, by any threads and tasks.
+    """
+
+    __slots__ = ("_pairs", "_built")
+
+    def __init__(self, mapping=(), /, **names):
+        self._pairs = {_key(key): _text(key, "value", value, MAX_VALUE) for key, value in {**dict(mapping), **names}.items()}
+        self._built = None
+
+    def _push(self):
+        """Enters a scope of the context, and publishes nothing."""
+        outer = _innermost.get()
+        below = outer and outer.label_set
+        built = self._built
+        # The set that was built last is used again if it is on top of the same labels.
+        if built is None or built[0] is not below:
+            built = self._built = below, LabelSet({**below.pairs, **self._pairs} if below else self._pairs)
+        scope = Scope(self, built[1], outer)
+        _innermost.set(scope)
+        return scope
+
+    def _pop(self):
+        """Leaves the scope again. Returns None if this context is not in it."""
+        scope = _innermost.get()
+        if scope is None or scope.owner is not self:
+            warnings.warn("a scope of labels ends in another context than it began, or before one within it: labels may be "
+                          "wrong from here on; do not hold one across a yield", RuntimeWarning, stacklevel=3)
+            return None
+        _innermost.set(scope.outer)
+        return scope
+
+    def __enter__(self):
+        published = _thread.published
+        if not published.followed and _getframe(1).f_code.co_flags & inspect.CO_COROUTINE:
+            warnings.warn("labels are set in a coroutine that nothing follows: at its next await, other tasks run under them. "
+                          "Call customlabels.install() before the task is created, or decorate the async function",
+                          RuntimeWarning, stacklevel=2)
+        scope = self._push()
+        scope.set_before = published.label_set
+        scope.handle_before = _replace(scope.label_set.handle)
+        published.label_set = scope.label_set
+        return self
+
+    def __exit__(self, *_):
+        scope = self._pop()
+        if scope is not None:
+            # The library first: the thread's set may end with the next line.
+            _replace(scope.handle_before)
+            _thread.published.label_set = scope.set_before
+
+    def __call__(self, function):
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"labels cannot decorate {function.__qualname__}: it is a generator, and its caller runs between its "
+                            "steps; label the caller")
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def labelled(*arguments, **names):
+                self._push()
+                try:
+                    return await Steps(function(*arguments, **names))
+                finally:
+                    self._pop()
+
+        else:
+
+            @functools.wraps(function)
+            def labelled(*arguments, **names):
+                with self:
+                    return function(*arguments, **names)
+
+        return labelled
+
+
+class Steps(collections.abc.Coroutine):
+    """Is a coroutine whose every step runs under the labels of its context.
+
+    Whoever drives it, an event loop or an await, calls send or throw for each step. The thread's
+    labels from before are back after the step.
+    """
+
+    __slots__ = ("_coroutine", "_send", "_is_task")
+
+    def __init__(self, coroutine, is_task=False):
+        self._coroutine = coroutine
+        self._send = coroutine.send
+        self._is_task = is_task
+
+    def _first_step(self):
+        """Takes the labels of the task that started this one, but not its scopes.
+
+        Otherwise a task that starts the next one, and so on, would keep the scopes of all.
+        """
+        self._is_task = False
+        scope = _innermost.get()
+        if scope is not None:
+            _innermost.set(Scope(None, scope.label_set, None))
+
+    def _step(self, step, *arguments):
+        published = _thread.published
+        set_before, followed_before = published.label_set, published.followed
+        scope = _innermost.get()
+        label_set = scope and scope.label_set
+        handle_before = _replace(label_set and label_set.handle)
+        published.label_set, published.followed = label_set, True
+        try:
+            return step(*arguments)
+        finally:
+            _replace(handle_before)
+            published.label_set, published.followed = set_before, followed_before
+
+    def send(self, value):
+        if self._is_task:
+            self._first_step()
+        return self._step(self._send, value)
+
+    def throw(self, *exception):
+        return self._step(self._coroutine.throw, *exception)
+
+    def close(self):
+        self._coroutine.close()
+
+    def __next__(self):
+        return self.send(None)
+
+    def __iter__(self):
+        return self
+
+    def __await__(self):
+        return self
+
+    # asyncio shows tasks by their cr_code, cr_frame, __qualname__ and so on.
+    def __getattr__(self, name):
+        return getattr(self._coroutine, name)
+
+
+def inherit(function):
+    """Returns a function that runs under the labels of the caller of inherit, in whatever thread."""
+    label_set = _innermost_set()
+
+    @functools.wraps(function)
+    def inherited(*arguments, **names):
+        published = _thread.published
+        set_before = published.label_set
+        token = _innermost.set(label_set and Scope(None, label_set, None))
+        handle_before = _replace(label_set and label_set.handle)
+        published.label_set = label_set
+        try:
+            return function(*arguments, **names)
+        finally:
+            _replace(handle_before)
+            published.label_set = set_before
+            _innermost.reset(token)
+
+    return inherited
+
+
+def current():
+    """Returns the labels of this context, as a dict of str."""
+    label_set = _innermost_set()
+    pairs = label_set.pairs.items() if label_set else ()
+    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in pairs}
