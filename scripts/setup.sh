@@ -72,6 +72,7 @@ postgresql-VERSION-pg-stat-kcache  -                  optional
 pgbouncer                          pgbouncer          optional
 mariadb-server-core                mariadb-server     optional
 mariadb-client-core                mariadb            optional
+php-fpm                            php-fpm            optional
 '
 # These are for virtual machines with other kernels (tests/vm).
 readonly guest_requirements='

@@ -17,6 +17,28 @@ as_nobody() {
   ((EUID != 0)) || { need_other_user && chown 65534:65534 "$work/server" && as=("${drop[@]}"); }
 }
 
+# serve <command...>: starts the server, which writes its log to $work/server.log, with its pid in
+# $target. end_server: ends it as its administrator would, since a server that is killed leaves its
+# own processes behind.
+serve() {
+  (cd "$work/server" && exec "${as[@]}" "$@") >"$work/server.log" 2>&1 &
+  target=$!
+  server=("$target")
+  children+=("$target")
+}
+end_server() {
+  kill -TERM "$target" 2>/dev/null
+  for _ in {1..200}; do
+    ! is_gone "$target" || break
+    pause_ms 50
+  done
+}
+end_server_test() {
+  [[ -z ${target:-} ]] || end_server
+  end_test
+}
+trap end_server_test EXIT
+
 # client <command...>: starts a client of the server, which is held and released with the others. It
 # is one process, or leads a group (start it with setsid).
 client() {
@@ -101,4 +123,29 @@ edit_preset() {
   edited=$work/edited.preset
   sed -E "$2" "$original" >"$edited"
   ! cmp -s "$edited" "$original" || fail "nothing in the preset $1 is: $2"
+}
+
+# php_script <file>: writes a front controller that works for each route, more for one than for
+# another, and appends the route and its CPU time in microseconds to the file account beside it.
+php_script() {
+  cat >"$1" <<'PHP'
+<?php
+function cpu_time() {
+  $used = getrusage();
+  return ($used["ru_utime.tv_sec"] + $used["ru_stime.tv_sec"]) * 1000000 + $used["ru_utime.tv_usec"] + $used["ru_stime.tv_usec"];
+}
+$begin = cpu_time();
+$route = preg_replace('/[?#].*/', '', $_SERVER["REQUEST_URI"]);
+$rounds = ["/checkout" => 40, "/cart" => 25, "/login" => 30, "/search" => 20, "/" => 15, "/hidden" => 10][$route];
+for ($text = $route, $i = 0; $i < $rounds * 1000; ++$i) $text = md5($text);
+echo $text;
+file_put_contents(__DIR__ . "/account", $route . " " . (cpu_time() - $begin) . "\n", FILE_APPEND | LOCK_EX);
+PHP
+}
+# php_has_run <number>: so many routes are in the account. php_account <route>: prints it for
+# planned_labels.py, without this route. It begins anew whenever clients are held for a recording.
+php_has_run() { (($(cut -d' ' -f1 "$work/server/account" 2>/dev/null | sort -u | wc -l) >= $1)); }
+php_account() {
+  awk -v without="$1" '$1 != without { time[$1] += $2 } END { for (route in time)
+    printf "{\"time\":%d,\"labels\":{\"route\":\"%s\"}}\n", time[route], route }' "$work/server/account"
 }

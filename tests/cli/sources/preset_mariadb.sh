@@ -13,13 +13,10 @@ as_nobody
 "${as[@]}" mariadb-install-db --no-defaults --datadir="$work/server/data" --skip-test-db --skip-name-resolve \
   --auth-root-authentication-method=normal >"$work/install" 2>&1 || fail "no database: $(tail -n 3 "$work/install")"
 
-# start_server <option...>: with its pid in $target.
+# start_server <option...>
 start_server() {
-  (cd "$work/server" && exec "${as[@]}" mariadbd --no-defaults --datadir="$work/server/data" --socket="$work/server/socket" \
-    --pid-file="$work/server/pid" --skip-networking --skip-log-bin --userstat=1 "$@") >"$work/server.log" 2>&1 &
-  target=$!
-  server=("$target")
-  children+=("$target")
+  serve mariadbd --no-defaults --datadir="$work/server/data" --socket="$work/server/socket" --pid-file="$work/server/pid" \
+    --skip-networking --skip-log-bin --userstat=1 "$@"
   wait_until "the server answers" answers
 }
 as_user() { mariadb --no-defaults --socket="$work/server/socket" --user="$@"; }
@@ -102,7 +99,7 @@ run dump --json -p "$target" --preset mariadb --preset-label query,connection
 edit_preset mariadb '/^private connection/s/ if .* != 0//'
 run dump --json -p "$target" --preset "$edited" --preset-label connection
 (($(labels | grep -c '^connection=[0-9]*$') >= 1)) || fail "without the condition dump has: $(labels)"
-kill "$target" && wait_until "the server ends" is_gone "$target"
+end_server
 
 # --- a pool of threads, each of which has many connections in turn
 start_server --thread-handling=pool-of-threads --thread-pool-size=2
