@@ -30,7 +30,7 @@ forbid_comments() {
   local why=$1 pattern=$2 found
   shift 2
   found=$(LC_ALL=C.UTF-8 grep -rnP --include='*.h' --include='*.hpp' --include='*.c' --include='*.cc' \
-    --include='*.mjs' -- "$pattern" "$@")
+    --include='*.mjs' --include='*.java' -- "$pattern" "$@")
   [[ -z $found ]] && return
   printf 'FAILED: %s\n%s\n' "$why" "$found"
   failed=1
@@ -93,6 +93,10 @@ for file in "${order[@]}"; do
       { echo "FAILED: $name of $file.h is not in $file.c"; failed=1; }
   done
 done
+# Java calls the writer as every program does, by its public headers.
+found=$(grep -rnE '#include "' writer-lib/java | grep -vE '"(customlabels/writer|scopes|utf16)\.h"')
+[[ -z $found ]] || { printf 'FAILED: writer-lib/java uses more than the writer offers\n%s\n' "$found"; failed=1; }
+forbid "the writer does not know Java" 'jni\.h|java/' writer-lib/src writer-lib/include
 forbid "bpf does not know the command line" '#include [<"]cli/' bpf
 # The rooms of bpf, likewise (bpf/README.md). The programs share only the wire with the rooms of
 # user space.
@@ -223,16 +227,16 @@ done
 # folder on. What stands behind a scheme, in <> or before a line's number is left out, and so are
 # files of other projects and files that a build makes.
 theirs='^(include/(linux|uapi)|arch|fs|kernel|linux|asm|elfutils|nptl|sysdeps|src/internal|specs|docs-developer)/'
-theirs+='|^(vmlinux[.]h|stddef[.]h|custom-labels-v1[.]md|(my|use)_labels[.]c|a[.]cc|page_assets[.]cc|programs[.]sh|cmake/labelscopeConfig[.]cmake)$'
+theirs+='|^(vmlinux[.]h|stddef[.]h|custom-labels-v1[.]md|(my|use)_labels[.]c|a[.]cc|Server[.]java|page_assets[.]cc|programs[.]sh|cmake/labelscopeConfig[.]cmake)$'
 files=$(find -- * -name build -prune -o -type f -print)
-missing=$(grep -E '(\.(h|hpp|c|cc|mjs|sh|py|cmake|md|[137])|CMakeLists\.txt)$' <<<"$files" |
+missing=$(grep -E '(\.(h|hpp|c|cc|java|mjs|sh|py|cmake|md|[137])|CMakeLists\.txt)$' <<<"$files" |
   xargs awk '
     FNR == 1 { page = FILENAME ~ /\.(md|[137])$/; code = 0 }
     FILENAME ~ /\.md$/ && /^ *```/ { code = !code }
     page && !code { print FILENAME ":" FNR ":" $0 }
     !page && match($0, /(^|[ ;{}])(\/\/|\/?\*|#) /) { print FILENAME ":" FNR ":" substr($0, RSTART) }' |
   sed -E 's,https?://[^ )]*,,g; s,<[^ <>]+\.[a-z]+>,,g' |
-  grep -oP '^[^:]+:[0-9]+:|(?<![\w*/.$}>-])(\.\./)*[A-Za-z_][\w./-]*\.(h|hpp|c|cc|mjs|sh|py|cmake|md)\b(?![\w(-]|:\d)' |
+  grep -oP '^[^:]+:[0-9]+:|(?<![\w*/.$}>-])(\.\./)*[A-Za-z_][\w./-]*\.(h|hpp|c|cc|java|mjs|sh|py|cmake|md)\b(?![\w(-]|:\d)' |
   awk -v theirs="$theirs" '
     NR == FNR { for (known[$0]; sub(/^[^\/]*\//, ""); known[$0]) {} next }
     /^[^:]+:[0-9]+:$/ { place = $0; next }

@@ -1,0 +1,38 @@
+# The calls of the Java library: what they return, which the program checks itself, and which labels
+# are there then, which labelscope reads. The program prints what they must be.
+source "${BASH_SOURCE%/*}/../lib.sh"
+source "$SOURCE_DIR/java.sh"
+
+# expect_labels <how>: compares a dump of every thread with the truth, keys and values in their
+# order.
+expect_labels() {
+  ! grep '^problem: ' "$work/truth" || fail "$1: calls returned something else"
+  run dump -p "$target" --json --backend ptrace
+  expect_status "$exit_ok" "dump, $1"
+  python3 - "$work/stdout" "$work/truth" <<'PYTHON' || fail "$1"
+import base64, json, sys
+dump = json.load(open(sys.argv[1]))
+truth = [json.loads(line) for line in open(sys.argv[2]) if line.startswith("{")]
+def shown(text): return text if isinstance(text, str) else base64.b64decode(text["base64"]).decode()
+seen = {thread["tid"]: [(shown(label["key"]), shown(label["value"])) for label in thread["labels"]] for thread in dump["threads"]}
+def text(hexed): return bytes.fromhex(hexed).decode()
+problems = []
+for case in truth:
+    wanted = [(text(label["key"]), text(label["value"])) for label in case["labels"]]
+    if seen.get(case["tid"]) != wanted: problems.append(f"{case['name']}: {seen.get(case['tid'])}, not {wanted}")
+if len(truth) < 35: problems.append(f"only {len(truth)} cases")
+print(f"{len(truth)} cases")
+sys.exit("\n".join(problems) or 0)
+PYTHON
+  stop_target
+}
+start_target "${java[@]}" LabelCases
+expect_labels "a library that Java has loaded"
+start_target env LD_PRELOAD="$preload" "${java[@]}" LabelCases
+expect_labels "a library that is preloaded"
+
+# Without the library a program runs on, and can report why it has no labels.
+"${java[@]}" -Dcustomlabels.library=/nowhere/liblabelsjni.so LabelCases missing >"$work/stdout" ||
+  fail "without the library"
+expect_shown '^threads have no labels: /nowhere/liblabelsjni.so was not loaded \(.+\); name its path'
+expect_no_files

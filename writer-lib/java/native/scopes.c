@@ -1,0 +1,96 @@
+#include "scopes.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct scope {
+  struct scope* outer; /* or the next spare one */
+  uint64_t ticket;
+  custom_labels_saved_t saved;
+};
+
+struct scope_list {
+  struct scope* innermost;
+  struct scope* spare;
+  uint64_t next_ticket; /* 0: the thread has no number yet */
+};
+
+static __thread struct scope_list own_scopes;
+
+/* The upper half of a ticket is the thread's number, the lower half counts its scopes. Eight bits
+ * are left for the result of a call (java_labels.c). */
+enum { kNumberBits = 24, kCountBits = 32 };
+static _Atomic uint32_t threads;
+
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_end_key;
+static int key_error;
+
+static void free_all(struct scope* scope) {
+  while (scope != NULL) {
+    struct scope* next = scope->outer;
+    free(scope);
+    scope = next;
+  }
+}
+
+static void end_thread(void* list) {
+  struct scope_list* scopes = list;
+  free_all(scopes->innermost);
+  free_all(scopes->spare);
+  scopes->innermost = NULL;
+  scopes->spare = NULL;
+}
+
+static void create_key(void) { key_error = pthread_key_create(&thread_end_key, end_thread); }
+
+/* Adds a spare scope. */
+static __attribute__((noinline)) bool allocate(struct scope_list* list) {
+  pthread_once(&key_once, create_key);
+  if (key_error != 0 || pthread_setspecific(thread_end_key, list) != 0) return false;
+  struct scope* scope = malloc(sizeof *scope);
+  if (scope == NULL) return false;
+  scope->outer = NULL;
+  list->spare = scope;
+  return true;
+}
+
+static uint64_t take_ticket(struct scope_list* list) {
+  if ((uint32_t)list->next_ticket == 0) {
+    const uint64_t number = atomic_fetch_add(&threads, 1) & ((1U << kNumberBits) - 1);
+    list->next_ticket = (number << kCountBits) + 1;
+  }
+  return list->next_ticket++;
+}
+
+custom_labels_result_t scopes_enter(const custom_labels_label_t* labels, size_t n,
+                                    uint64_t* ticket) {
+  struct scope_list* list = &own_scopes;
+  *ticket = 0;
+  if (list->spare == NULL && !allocate(list)) return CUSTOM_LABELS_NO_MEMORY;
+  struct scope* scope = list->spare;
+  const custom_labels_result_t result = custom_labels_thread_enter(&scope->saved, labels, n);
+  if (result < 0) return result; /* nothing was published, and the memory is spare as before */
+  list->spare = scope->outer;
+  scope->outer = list->innermost;
+  scope->ticket = take_ticket(list);
+  list->innermost = scope;
+  *ticket = scope->ticket;
+  return result;
+}
+
+custom_labels_result_t scopes_leave(uint64_t ticket) {
+  struct scope_list* list = &own_scopes;
+  struct scope* scope = list->innermost;
+  while (scope != NULL && scope->ticket != ticket) scope = scope->outer;
+  if (scope == NULL) return CUSTOM_LABELS_ABSENT;
+  const custom_labels_result_t result = custom_labels_thread_leave(&scope->saved);
+  struct scope* outer = scope->outer;
+  /* This one and all inside of it, which stand before it in the list, become spare. */
+  scope->outer = list->spare;
+  list->spare = list->innermost;
+  list->innermost = outer;
+  return result;
+}
