@@ -4,6 +4,7 @@
 #   labelscope_<version>_<arch>.deb            the program and its manual pages
 #   liblabelscope0_..., liblabelscope-dev_...  the reader as a C library, and what C, C++ and BPF programs build with
 #   libcustomlabels_..., libcustomlabels-dev_...  the writer library, and what programs build with
+#   libcustomlabels-java_...                      labels from Java, if there is a JDK
 #   labelscope-<version>-<processor>.tar.gz    for other distributions: the program needs only glibc, 2.36 or
 #                                              newer if it is built on Debian 12
 #
@@ -61,16 +62,20 @@ configure_release() {
   configure "$build" "${arguments[@]}" || die "configuring failed"
 }
 
+# has_java is true if the build has found a JDK.
+has_java() { [[ -e $build/writer-lib/java/customlabels-java ]]; }
+
 # This builds what is packed, and no test.
 build_products() {
   say "Building with $(build_jobs) jobs"
   # Only one build runs at a time in a folder: two of Ninja would lose each other's notes of what is
   # built.
-  local lock
+  local lock java=()
+  ! has_java || java=(customlabels_java)
   exec {lock}>"$build/.package.lock"
   flock "$lock"
   cmake --build "$build" --parallel "$(build_jobs)" --target labelscope labelscope_portable labelscope_c labelscope_reader \
-    customlabels customlabels_static threadcontext otelcontext >&2 || die "the build failed"
+    customlabels customlabels_static threadcontext otelcontext "${java[@]}" >&2 || die "the build failed"
   exec {lock}>&-
 }
 
@@ -115,6 +120,8 @@ needed_by() {
 # counts.
 package_of() {
   local soname=$1 nodes=$2 name number said oldest
+  # A name without a number is in no record, and deb is called with its package.
+  [[ $soname != libcustomlabels.so ]] || return 0
   name=${soname%%.so*} number=${soname##*.so.}
   said=$(awk -v name="$name" -v number="$number" '$1 == name && $2 == number { $1 = $2 = ""; print; exit }' \
     "$package_records"/*:"$arch".shlibs | sed 's/^ *//')
@@ -246,7 +253,8 @@ deb() {
 archive() {
   local name=labelscope-$version-$processor root=$work/archive package source
   local top=$root/$name
-  for component in labelscope libcustomlabels libcustomlabels-dev python3-customlabels; do
+  for component in labelscope libcustomlabels libcustomlabels-dev python3-customlabels \
+    libcustomlabels-java; do
     install_into "$root" "/$name" "$component"
   done
   "$strip" -o "$top/bin/labelscope" "$build/cli/portable/labelscope"
@@ -306,11 +314,20 @@ deb python3-customlabels python "python3 (>= 3.11), libcustomlabels (= $version)
   'publishes labels of threads and tasks for profilers (Python module)' \
   'Labels what threads and asyncio tasks of a Python program are working on;' \
   'profilers read it from outside (Custom Labels ABI v1).'
+if has_java; then
+  deb libcustomlabels-java java "libcustomlabels (= $version)" no \
+    'publishes labels of threads for profilers (Java library)' \
+    'Classes with which a program for Java 17 or newer says what each of its threads' \
+    'is working on, their native library, and a script that starts java with' \
+    'libcustomlabels.so preloaded.'
+else
+  warn 'no package libcustomlabels-java: there is no JDK (default-jdk-headless)'
+fi
 archive
 
 # Removes packages of other versions: a user who installs *.deb from there wants one of each.
 if [[ $output -ef $own_output ]]; then
-  rm -f "$output"/{labelscope,liblabelscope0,liblabelscope-dev,libcustomlabels,libcustomlabels-dev,python3-customlabels}_*_"$arch".deb \
+  rm -f "$output"/{labelscope,liblabelscope0,liblabelscope-dev,libcustomlabels,libcustomlabels-dev,python3-customlabels,libcustomlabels-java}_*_"$arch".deb \
     "$output"/labelscope-*-"$processor".tar.gz
 fi
 for file in "$made"/*.deb "$made"/*.tar.gz; do

@@ -49,6 +49,7 @@ mold                mold                    optional
 binutils            binutils                readelf
 musl-tools          musl-gcc                musl-gcc
 golang-go           golang                  go
+default-jdk-headless java-devel              optional
 protobuf-compiler   protobuf-compiler       protoc
 python3-protobuf    python3-protobuf        py:google.protobuf
 python3-jsonschema  python3-jsonschema      py:jsonschema
@@ -140,6 +141,8 @@ missing_on_debian() {
     fi
     # There are two packages with it, either of which would remove the other.
     if [[ $package == busybox ]] && command -v busybox >/dev/null; then continue; fi
+    # Any JDK will do.
+    if [[ $package == default-jdk-headless ]] && command -v javac >/dev/null; then continue; fi
     # Under Debian these two come under other names as well (pkgconf, a compiler from elsewhere).
     if [[ $package == pkg-config || $package == g++ ]] && is_there "$check"; then continue; fi
     echo "$package"

@@ -63,13 +63,22 @@ expect_file libcustomlabels-dev include/customlabels/customlabels.h \
   'lib/(.*/)?libcustomlabels_static\.a' \
   share/man/man3/customlabels.3.gz 'lib/(.*/)?cmake/customlabels/customlabelsConfig.cmake'
 expect_file python3-customlabels 'lib/python3/dist-packages/customlabels/__init__\.py'
+names=(labelscope liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev
+  python3-customlabels)
+# Without a JDK there is nothing for Java.
+if [[ -e $PREFIX/share/java/customlabels.jar ]]; then
+  names+=(libcustomlabels-java)
+  expect_file libcustomlabels-java share/java/customlabels.jar 'lib/(.*/)?liblabelsjni\.so' \
+    bin/customlabels-java share/man/man1/customlabels-java.1.gz
+  expect_field libcustomlabels-java Depends 'libcustomlabels \(= '
+fi
 for name in liblabelscope-dev libcustomlabels-dev labelscope; do
   dpkg-deb --contents "$(package $name)" | awk '{ print $6 }' |
     grep -E '/lib[a-z]+\.so(\.[0-9.]+)?$' |
     grep -v 'liblabelscope.so$' && fail "$name has the file of another package"
 done
 
-for name in labelscope liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev python3-customlabels; do
+for name in "${names[@]}"; do
   expect_file "$name" "share/doc/$name/copyright" "share/doc/$name/changelog\.gz"
 done
 
@@ -157,7 +166,7 @@ mkdir -p system/var/lib/dpkg/{info,updates,triggers} && : >system/var/lib/dpkg/s
 PATH=$PATH:/usr/sbin:/sbin dpkg --root="$WORK/system" \
   --log=/dev/null --force-not-root --force-depends --install \
   $(grep '\.deb$' made) >dpkg.log 2>&1 || fail "dpkg: $(cat dpkg.log)"
-[[ $(grep -c '^Status: install ok installed$' system/var/lib/dpkg/status) == 6 ]] ||
+[[ $(grep -c '^Status: install ok installed$' system/var/lib/dpkg/status) == "${#names[@]}" ]] ||
   fail "dpkg left: $(cat dpkg.log)"
 [[ $(system/usr/bin/labelscope --version) == labelscope\ * ]] ||
   fail "the installed program does not run"
