@@ -60,7 +60,7 @@ void transform(const std::string& value) {
   using Kind = PresetTransform::Kind;
   for (const Kind kind : {Kind::kPath, Kind::kWord, Kind::kAfter, Kind::kFingerprint, Kind::kMap}) {
     DescribedLabel label;
-    label.transform = {.kind = kind, .word = 2, .after = "a", .map = {{"1", "one"}}};
+    label.transforms = {{.kind = kind, .word = 2, .after = "a", .map = {{"1", "one"}}}};
     const auto made = transform_value(label, value);
     fuzzer_check(!made || kind == Kind::kMap || made->size() <= value.size(),
                  "a transform leaves something out, and adds nothing");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "labelscope/preset_program.h"
 #include "preset/preset_text.h"
@@ -17,6 +18,7 @@ constexpr std::size_t kMostLine = 1000;
 constexpr std::size_t kMostOfKind = 16;  // statements of one kind; there are as many slots
 constexpr std::size_t kMostWordNumber = 100;
 constexpr std::size_t kMostNames = 64;  // of a map
+constexpr std::size_t kMostTransforms = 4;
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -370,10 +372,7 @@ class FileParser {
 
   static Status parse_transform(PresetWords& words, DescribedLabel& label) {
     using Kind = PresetTransform::Kind;
-    PresetTransform& transform = label.transform;
-    if (transform.kind != Kind::kNone && !words.empty()) {
-      return malformed("a label has one transform; " + quoted(words.take().text) + " is too much");
-    }
+    PresetTransform transform;
     if (words.take("path")) {
       transform.kind = Kind::kPath;
     } else if (words.take("fingerprint")) {
@@ -394,13 +393,15 @@ class FileParser {
       transform.after = text.text;
     } else if (words.take("map")) {
       transform.kind = Kind::kMap;
-      return parse_map(words, transform);
+      if (Status names = parse_map(words, transform); !names) return names;
     } else {
       return malformed(
           quoted(words.take().text) +
           " is not understood: path, word N, after \"TEXT\", fingerprint, map, if, unless "
           "or class= can stand there");
     }
+    if (label.transforms.size() == kMostTransforms) return malformed("too many transforms");
+    label.transforms.push_back(std::move(transform));
     return {};
   }
 

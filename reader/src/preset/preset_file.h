@@ -85,8 +85,8 @@ struct PresetCondition {
 
 // What is done to a text before anything is stored.
 struct PresetTransform {
-  enum class Kind { kNone, kPath, kWord, kAfter, kFingerprint, kMap };
-  Kind kind = Kind::kNone;
+  enum class Kind { kPath, kWord, kAfter, kFingerprint, kMap };
+  Kind kind{};
   unsigned word = 0;                                       // kWord: from 1
   SqlDialect dialect = SqlDialect::kStandard;              // kFingerprint
   std::string after{};                                     // kAfter: what follows this text
@@ -99,7 +99,7 @@ enum class PresetClass { kLow, kMiddle, kHigh };
 struct DescribedLabel {
   std::string key;
   PresetExpression value;
-  PresetTransform transform{};
+  std::vector<PresetTransform> transforms{};  // one after the other
   std::vector<PresetCondition> conditions{};  // all must hold
   std::optional<PresetNumber> unless{};       // this number is no label
   bool unless_empty = false;                  // an empty text is no label

@@ -1,6 +1,7 @@
 // What a label's transform makes of a value, before anything is stored: a path without the query
 // that may hold what is private, a word of a title, a statement without its numbers and texts.
 #include <algorithm>
+#include <utility>
 
 #include "preset/preset_compile.h"
 
@@ -28,65 +29,64 @@ std::string part_after(const std::string& value, const std::string& text) {
   return at == std::string::npos ? std::string() : value.substr(at + text.size());
 }
 
+std::string text_of(const PresetTransform& transform) {
+  using Kind = PresetTransform::Kind;
+  switch (transform.kind) {
+    case Kind::kPath:
+      return "path";
+    case Kind::kWord:
+      return "word " + std::to_string(transform.word);
+    case Kind::kAfter:
+      return "after \"" + transform.after + "\"";
+    case Kind::kFingerprint:
+      return transform.dialect == SqlDialect::kMysql ? "fingerprint mysql" : "fingerprint";
+    case Kind::kMap:
+      break;
+  }
+  std::string text = "map";
+  for (const auto& [value, name] : transform.map) {
+    text.append(" ").append(value).append("=").append(name);
+  }
+  return text;
+}
+
+std::string apply(const PresetTransform& transform, std::string value) {
+  using Kind = PresetTransform::Kind;
+  switch (transform.kind) {
+    case Kind::kPath:
+      return path_of(std::move(value));
+    case Kind::kWord:
+      return word_of(value, transform.word);
+    case Kind::kAfter:
+      return part_after(value, transform.after);
+    case Kind::kFingerprint:
+      return statement_fingerprint(value, transform.dialect);
+    case Kind::kMap:
+      break;
+  }
+  const auto named =
+      std::ranges::find(transform.map, value, [](const auto& pair) { return pair.first; });
+  return named == transform.map.end() ? value : named->second;
+}
+
 }  // namespace
 
 std::string transform_text(const DescribedLabel& label) {
-  using Kind = PresetTransform::Kind;
-  const PresetTransform& transform = label.transform;
-  std::string text = label.unless_empty ? "unless \"\" " : "";
-  switch (transform.kind) {
-    case Kind::kNone:
-      break;
-    case Kind::kPath:
-      text += "path ";
-      break;
-    case Kind::kWord:
-      text += "word " + std::to_string(transform.word) + " ";
-      break;
-    case Kind::kAfter:
-      text += "after \"" + transform.after + "\" ";
-      break;
-    case Kind::kFingerprint:
-      text += transform.dialect == SqlDialect::kMysql ? "fingerprint mysql " : "fingerprint ";
-      break;
-    case Kind::kMap:
-      text += "map ";
-      for (const auto& [value, name] : transform.map) {
-        text.append(value).append("=").append(name).append(" ");
-      }
-      break;
+  std::string text = label.unless_empty ? "unless \"\"" : "";
+  for (const PresetTransform& transform : label.transforms) {
+    text += (text.empty() ? "" : " ") + text_of(transform);
   }
-  if (!text.empty()) text.pop_back();
   return text;
 }
 
 std::optional<std::string> transform_value(const DescribedLabel& label, std::string value) {
   using Kind = PresetTransform::Kind;
-  const PresetTransform& transform = label.transform;
-  switch (transform.kind) {
-    case Kind::kNone:
-      break;
-    case Kind::kPath:
-      value = path_of(std::move(value));
-      break;
-    case Kind::kWord:
-      value = word_of(value, transform.word);
-      break;
-    case Kind::kAfter:
-      value = part_after(value, transform.after);
-      break;
-    case Kind::kFingerprint:
-      value = statement_fingerprint(value, transform.dialect);
-      break;
-    case Kind::kMap: {
-      const auto named =
-          std::ranges::find(transform.map, value, [](const auto& pair) { return pair.first; });
-      if (named != transform.map.end()) value = named->second;
-      break;
-    }
+  bool is_cut = false;
+  for (const PresetTransform& transform : label.transforms) {
+    is_cut |= transform.kind == Kind::kWord || transform.kind == Kind::kAfter;
+    value = apply(transform, std::move(value));
   }
-  const bool cut = transform.kind == Kind::kWord || transform.kind == Kind::kAfter;
-  if (value.empty() && (label.unless_empty || cut)) return std::nullopt;
+  if (value.empty() && (label.unless_empty || is_cut)) return std::nullopt;
   return value;
 }
 

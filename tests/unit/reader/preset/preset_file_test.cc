@@ -109,8 +109,8 @@ TEST_CASE("preset: a line that is not understood is refused with its number") {
   CHECK(refusal_of_line("label b = 5:u64").find("is a number") != std::string::npos);
   CHECK(refusal_of_line("label b = shop_now->find(+0:u32==1,next=+2,max=9)+1:u8") ==
         "a search looks at 1 to 8 nodes");
-  CHECK(refusal_of_line("label b = shop_now:u64 path word 2").find("one transform") !=
-        std::string::npos);
+  CHECK(refusal_of_line("label b = shop_now:u64 path path path path path") ==
+        "too many transforms");
   CHECK(refusal_of_line("label b = shop_now:u64 if shop_pid:u32 = 1").find("stands ==") !=
         std::string::npos);
   CHECK(refusal_of_line("label b = shop_now:u64 if shop_pid:cstr == 1").find("is no number") !=
@@ -157,6 +157,9 @@ TEST_CASE("preset: transforms keep what a label is about") {
   CHECK(transformed("path", "/cart#top") == "/cart");
   CHECK(transformed("word 2", "GET /cart HTTP/1.1") == "/cart");
   CHECK(transformed("word 4", "GET /cart HTTP/1.1") == "(none)");
+  CHECK(transformed("word 2 path", "GET /cart?user=7 HTTP/1.1") == "/cart");
+  CHECK(transformed("word 2 path", "GET ?user=7 HTTP/1.1") == "(none)");
+  CHECK(transformed("path word 2", "GET /cart?user=7 HTTP/1.1") == "/cart");
   CHECK(transformed("after \"pool \"", "php-fpm: pool www") == "www");
   CHECK(transformed("after \"pool \"", "php-fpm: master") == "(none)");
   CHECK(transformed("map 1=LWLock 3=Lock", "3") == "Lock");
