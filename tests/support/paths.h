@@ -29,6 +29,7 @@ extern const char kOtelContextLibrary[];
 extern const char kPageTests[];
 extern const char kPprofProto[];
 extern const char kPreloaded[];
+extern const char kPresetServers[];
 extern const char kPresets[];
 extern const char kProbe[];
 extern const char kRivals[];

@@ -110,7 +110,7 @@ add_project() {
       -name CMakeFiles -prune -o \( -type f -o -type l \) ! -name '*.o' ! -name '*.a' \
       ! -name '*.tried' ! -name '*.cmake' -print
     find "$root_dir/tests/cli" "$root_dir/tests/targets" "$root_dir/tests/unit/check" \
-      "$root_dir/docs" -type f
+      "$root_dir/reader/presets" "$root_dir/docs" -type f
     # These are the programs that the commands of the list run.
     cut -f 4- "$tests" | sed "s/[ ']/\n/g" | { grep -F "$build/" || true; }
   } | sort -u | while read -r file; do
