@@ -42,8 +42,8 @@ struct Reading {
 };
 
 // Checks that all labels are those of their sessions, and returns how many have a query.
-std::size_t check(const std::vector<Reading>& readings, TargetProcess& server) {
-  const auto sessions = finish_sessions(server);
+std::size_t check(const std::vector<Reading>& readings, const TargetProcess& server) {
+  const auto sessions = sessions_of(server);
   std::size_t with_query = 0;
   std::size_t stale = 0;
   for (const auto& [pid, seen] : readings) {
@@ -69,13 +69,9 @@ TEST_CASE("preset: a process that is read while it runs never has another's labe
   REQUIRE(recipes.size() == 1);
   start_sessions(server);
   std::vector<Reading> readings;
-  std::size_t sessions = 0;
-  Pid last{};
-  while (sessions < kSessions) {
+  while (!have_ended(server)) {
     const auto pid = session_of(server);
     if (!pid) continue;
-    if (*pid != last) ++sessions;
-    last = *pid;
     const auto memory = open_process_memory(*pid);
     ThreadState thread;
     thread.first = true;
@@ -90,13 +86,9 @@ TEST_CASE("preset: labels of a thread that is stopped") {
   const ProcessPlan plan = plan_server(server);
   start_sessions(server);
   std::vector<Reading> readings;
-  std::size_t sessions = 0;
-  Pid last{};
-  while (sessions < kSessions) {
+  while (!have_ended(server)) {
     const auto pid = session_of(server);
     if (!pid) continue;
-    if (*pid != last) ++sessions;
-    last = *pid;
     const auto process = LiveProcess::open(*pid);
     if (!process) continue;
     const auto snapshot = snapshot_process(**process, plan, {});

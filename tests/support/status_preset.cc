@@ -107,9 +107,19 @@ TargetProcess start_status_server(const std::string& program, int sessions) {
 
 void start_sessions(TargetProcess& server) { REQUIRE(server.send("go")); }
 
+bool have_ended(TargetProcess& server) {
+  const Status ready = server.wait_ready(std::chrono::milliseconds(0));
+  if (!ready && ready.error().code != ErrorCode::kLimit) FAIL(ready.error().context);
+  return ready.has_value();
+}
+
 std::map<Pid, StatusSession> finish_sessions(TargetProcess& server) {
   const Status ready = server.wait_ready(std::chrono::minutes(1));
   if (!ready) FAIL(ready.error().context);
+  return sessions_of(server);
+}
+
+std::map<Pid, StatusSession> sessions_of(const TargetProcess& server) {
   std::map<Pid, StatusSession> sessions;
   for (const nlohmann::json& line : server.lines()) {
     if (!line.contains("session")) continue;

@@ -47,7 +47,11 @@ struct StatusSession {
   double running_ns = 0;
   double idle_ns = 0;
 };
-// Waits for the end of all sessions. Returns them by their processes.
+// Returns at once whether all sessions have ended. It is asked until it is so, and not again.
+bool have_ended(TargetProcess& server);
+// Returns the sessions that have ended, by their processes.
+std::map<Pid, StatusSession> sessions_of(const TargetProcess& server);
+// Waits for the end of all sessions, and returns them.
 std::map<Pid, StatusSession> finish_sessions(TargetProcess& server);
 
 // Returns whether these labels are a session's, and not another's.
