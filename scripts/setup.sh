@@ -74,6 +74,9 @@ pgbouncer                          pgbouncer          optional
 mariadb-server-core                mariadb-server     optional
 mariadb-client-core                mariadb            optional
 php-fpm                            php-fpm            optional
+libapache2-mod-php                 php                optional
+apache2-bin                        httpd              optional
+curl                               curl               optional
 '
 # These are for virtual machines with other kernels (tests/vm).
 readonly guest_requirements='

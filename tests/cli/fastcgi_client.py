@@ -1,9 +1,9 @@
-"""fastcgi_client.py SOCKET SCRIPT METHOD URI [PAUSE [NAME=VALUE ...]]: sends one request after the other to a FastCGI server
-on a Unix socket, with the parameters that nginx sends, until it is ended.
+"""fastcgi_client.py SOCKET SCRIPT METHOD URI [PAUSE [NAME=VALUE ...]]: sends one request after the
+other to a FastCGI server on a Unix socket, with the parameters that nginx sends, until it is ended.
 
-Behind a front controller SCRIPT_NAME is /index.php for all routes, and REQUEST_URI is what the client of the web server
-has asked for. NAME=VALUE are more parameters; a header of that client is HTTP_NAME. The answers are not looked at, but
-a server that does not answer with a status of success ends the client."""
+Behind a front controller SCRIPT_NAME is /index.php for all routes, and REQUEST_URI is what the
+client of the web server has asked for. NAME=VALUE are more parameters; a header of that client is
+HTTP_NAME. An answer without success ends this program."""
 
 import socket
 import struct

@@ -1,5 +1,5 @@
-# For tests of presets with real servers (sourced after lib.sh): a load that stops before a recording
-# begins and ends, so that the recording and the server's own account are of the same time.
+# For tests of presets with real servers (sourced after lib.sh): a load that runs only while a
+# recording does, so that the recording and the server's own account are of the same time.
 #
 #   the load       |----- held -----|------------ runs ------------|----- held ------|
 #   the account       read before                                        read after
@@ -72,7 +72,7 @@ server_rests() {
   for _ in 1 2 3 4; do
     for pid in "${server[@]}"; do
       # The name is in brackets, and the state stands behind it.
-      ! cat /proc/"$pid"/task/*/stat 2>/dev/null | grep -q ') [RD] ' || return 1
+      ! grep -qs ') [RD] ' /proc/"$pid"/task/*/stat || return 1
     done
     pause_ms 20
   done
@@ -101,9 +101,9 @@ record_load() {
   expect_status "$exit_ok" "record $*"
 }
 
-# expect_planned <recording> [argument...]: no set of labels is any that $work/plan does not have, and
-# all that it has are there. The arguments are those of planned_labels.py, such as an account of the
-# same time.
+# expect_planned <recording> [argument...]: there is no set of labels that $work/plan does not have,
+# and each that it has is there. The arguments are those of planned_labels.py, such as an account of
+# the same time.
 expect_planned() {
   expect_ledger "$1"
   judge "$@" --apart 0 || fail "$1 differs from the account: $(cat "$work/judged")"
@@ -125,6 +125,11 @@ edit_preset() {
   ! cmp -s "$edited" "$original" || fail "nothing in the preset $1 is: $2"
 }
 
+# Sets $port to a TCP port that nobody listens on.
+free_port() {
+  port=$(python3 -c "import socket; s = socket.create_server((\"127.0.0.1\", 0)); print(s.getsockname()[1])")
+}
+
 # php_script <file>: writes a front controller that works for each route, more for one than for
 # another, and appends the route and its CPU time in microseconds to the file account beside it.
 php_script() {
@@ -142,10 +147,21 @@ echo $text;
 file_put_contents(__DIR__ . "/account", $route . " " . (cpu_time() - $begin) . "\n", FILE_APPEND | LOCK_EX);
 PHP
 }
-# php_has_run <number>: so many routes are in the account. php_account <route>: prints it for
+# dump_idle <preset>: what labels the server's processes have. idle_labels prints their outcomes and
+# labels. expect_idle <preset>: they have none, since what they have left is stale.
+dump_idle() {
+  run dump --json -p "$(IFS=, && echo "${server[*]}")" --preset "$1"
+  expect_status "$exit_ok" "dump with $1"
+}
+idle_labels() { jq -r '.threads[] | "\(.outcome) \(.labels | map("\(.key)=\(.value)") | join(" "))"' "$work/stdout"; }
+expect_idle() {
+  dump_idle "$1"
+  [[ $(idle_labels | sort | uniq -c | tr -s ' ') == " ${#server[@]} stale " ]] || fail "processes without a request have: $(idle_labels)"
+}
+# php_has_run <number>: so many routes are in the account. php_account [route]: prints it for
 # planned_labels.py, without this route. It begins anew whenever clients are held for a recording.
 php_has_run() { (($(cut -d' ' -f1 "$work/server/account" 2>/dev/null | sort -u | wc -l) >= $1)); }
 php_account() {
-  awk -v without="$1" '$1 != without { time[$1] += $2 } END { for (route in time)
+  awk -v without="${1:-}" '$1 != without { time[$1] += $2 } END { for (route in time)
     printf "{\"time\":%d,\"labels\":{\"route\":\"%s\"}}\n", time[route], route }' "$work/server/account"
 }

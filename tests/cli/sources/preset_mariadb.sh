@@ -1,6 +1,6 @@
-# CPU time of a stock MariaDB by user and database, with a thread for each connection and with a pool
-# of threads, while others connect and disconnect: only who was planned, and the shares by user are
-# those of USER_STATISTICS. In a stored procedure the user is its definer.
+# CPU time of a stock MariaDB by user and database, with a thread for each connection and with a
+# pool of threads, while others connect and disconnect: only who was planned, and the shares by user
+# are those of USER_STATISTICS. In a stored procedure the user is its definer.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/servers.sh"
 need_sampling

@@ -1,5 +1,6 @@
-# CPU time of a stock PHP-FPM by route, behind a front controller: only routes that were asked for, each in its pool, and
-# the shares are those of getrusage() at the beginning and the end of each request.
+# CPU time of a stock PHP-FPM by route, behind a front controller: only routes that were asked for,
+# each in its pool, and the shares are those of getrusage() at the beginning and the end of each
+# request.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/servers.sh"
 need_sampling
@@ -7,6 +8,7 @@ need_command jq
 need_command python3
 shopt -s nullglob
 programs=(/usr/sbin/php-fpm*)
+shopt -u nullglob
 ((${#programs[@]})) || skip_test "PHP-FPM is not installed (package php-fpm)"
 run inspect "${programs[-1]}"
 grep -q "php-fpm .* fits" "$work/stdout" || skip_test "no variant of the preset fits: $(grep php-fpm "$work/stdout")"
@@ -45,16 +47,10 @@ expect_covered route 80
 (($(jq '.outcomes.stale' "$work/judged") > 0)) || fail "no sample is of a worker between two requests"
 
 # --- a worker without a request has no labels, and what it has left is stale
-dump_workers() {
-  run dump --json -p "$(IFS=, && echo "${server[*]}")" --preset "$1"
-  expect_status "$exit_ok" "dump with $1"
-}
-labels() { jq -r '.threads[] | "\(.outcome) \(.labels | map("\(.key)=\(.value)") | join(" "))"' "$work/stdout"; }
-dump_workers php-fpm
-[[ $(labels | sort | uniq -c | tr -s ' ') == ' 4 stale ' ]] || fail "workers without a request have: $(labels)"
+expect_idle php-fpm
 edit_preset php-fpm '/between two requests/d'
-dump_workers "$edited"
-labels | grep -q ' method=GET' || fail "without the need they have: $(labels)"
+dump_idle "$edited"
+idle_labels | grep -q ' method=GET' || fail "without the need they have: $(idle_labels)"
 
 # --- a header of a client is no route
 edit_preset php-fpm '/^label +route/s/ if .* unless/ unless/'
