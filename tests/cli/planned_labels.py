@@ -4,7 +4,8 @@ against what its load can have, and prints what it has found as JSON.
 
 PLAN has a JSON object in each line: labels that a session may have together, each with its value or a
 list of values. The labels of a sample are possible if a line has all of them; a session that begins
-lacks some. What no line has is listed as impossible, and what no sample has wholly as unseen.
+lacks some. What no line has is listed as impossible (the five most frequent), and what no sample has
+wholly as unseen.
 
 An ACCOUNT has a line for each thing that somebody else has measured, {"labels": {...}, "time": 1.5}.
 The share of each in the samples is held against its share in the account: it must be within three
@@ -121,7 +122,7 @@ def main():
     plan = read_rows(options.plan)
     wrong = impossible(recording, plan)
     shares = [compare(recording, read_rows(each), options.apart) for each in options.account]
-    print(json.dumps({"samples": sum(outcomes.values()), "outcomes": outcomes, "impossible": wrong,
+    print(json.dumps({"samples": sum(outcomes.values()), "outcomes": outcomes, "impossible": wrong[:5],
                       "impossible_samples": sum(each["count"] for each in wrong),
                       "unseen": unseen(recording, plan), "covered": covered(recording), "shares": shares}, indent=1))
     sys.exit(0 if all(each["agrees"] for each in shares) else 1)

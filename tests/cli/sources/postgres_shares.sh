@@ -112,7 +112,7 @@ with_query() {
 record_tenants right 100 postgres
 judge "$work/right.jsonl" --account "$work/statements" --account "$work/sessions" >"$work/stdout" || fail "a share is wrong"
 impossible=$(jq .impossible_samples "$work/stdout")
-((impossible == 0)) || fail "$impossible samples have labels that cannot be together"
+[[ $impossible == 0 ]] || fail "$impossible samples have labels that cannot be together"
 # Whoever takes the elapsed time for the truth sees other shares: statements wait, for a processor as well.
 as_admin "select json_build_object('time', total_exec_time, 'labels', json_build_object('query_id', queryid::text))
   from pg_stat_statements where toplevel and userid <> 10 and total_exec_time > 100" >"$work/elapsed"
