@@ -15,11 +15,11 @@
 #include "cli/inspect/file_report.h"
 #include "cli/inspect/file_walk.h"
 #include "cli/inspect/unwind_report.h"
-#include "cli/preset/preset_files.h"
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
 #include "elf/elf_image.h"
 #include "preset/file_preset.h"
+#include "preset/preset_files.h"
 
 namespace labelscope::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "cli/format/common/row_labels.h"
-#include "cli/preset/preset_files.h"
 #include "cli/text/escape.h"
+#include "preset/preset_files.h"
 #include "process/proc_fs.h"
 
 namespace labelscope::cli {

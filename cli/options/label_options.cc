@@ -11,7 +11,7 @@
 
 #include "cli/format/common/row_labels.h"
 #include "cli/options/values.h"
-#include "cli/preset/preset_files.h"
+#include "preset/preset_files.h"
 
 namespace labelscope::cli {
 namespace {

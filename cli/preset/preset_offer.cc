@@ -4,12 +4,12 @@
 #include <memory>
 #include <vector>
 
-#include "cli/preset/preset_files.h"
 #include "cli/text/escape.h"
 #include "labelscope/observe.h"
 #include "labelscope/plan.h"
 #include "labelscope/target.h"
 #include "preset/file_preset.h"
+#include "preset/preset_files.h"
 
 namespace labelscope::cli {
 namespace {
