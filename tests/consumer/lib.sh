@@ -2,7 +2,7 @@
 # programs under test; the files that they compile come from the installation.
 #
 # CMake sets PREFIX (of the installation), WORK (a folder of the test's own), CC, CXX, CFLAGS (a
-# sanitizer's, or empty), RIVALS_PROGRAM, RIVALS_LIBRARY.
+# sanitizer's, or empty), RIVALS_PROGRAM, RIVALS_LIBRARY, GLOBALS_PROGRAM.
 # shellcheck shell=bash
 set -uo pipefail
 

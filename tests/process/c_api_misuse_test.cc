@@ -57,7 +57,22 @@ TEST_CASE("c_api: null pointers are errors, or nothing") {
   CHECK(ls_read_thread_at(nullptr, nullptr, 1, nullptr, &error) == LS_ERROR_ARGUMENT);
   CHECK(ls_explain_plan(nullptr, &explanation, &error) == LS_ERROR_ARGUMENT);
   CHECK(ls_explain_thread(nullptr, nullptr, 1, &explanation, &error) == LS_ERROR_ARGUMENT);
+  ls_preset* preset = nullptr;
+  ls_snapshot* snapshot = nullptr;
+  ls_plan_state state = LS_PLAN_GOOD;
+  CHECK(ls_read_preset(nullptr, &preset, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_read_preset("redis", nullptr, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_parse_preset(nullptr, 7, &preset, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_want_variable(nullptr, "a:u8", &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_want_variable(nullptr, nullptr, nullptr) == LS_ERROR_ARGUMENT);
+  CHECK(ls_want_preset(nullptr, nullptr, nullptr, 0, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_read_threads(nullptr, nullptr, nullptr, &snapshot, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_check_plan(nullptr, nullptr, &state, &error) == LS_ERROR_ARGUMENT);
+  CHECK(ls_check_plan(nullptr, nullptr, nullptr, nullptr) == LS_ERROR_ARGUMENT);
   ls_close(nullptr);
+  ls_free_preset(nullptr);
+  ls_free_snapshot(nullptr);
+  ls_free_inspection(nullptr);
   ls_free_plan(nullptr);
   ls_free_threads(nullptr);
   ls_free_observation(nullptr);
@@ -69,6 +84,42 @@ TEST_CASE("c_api: null pointers are errors, or nothing") {
   CHECK(ls_label_count(nullptr) == 0);
   CHECK(ls_observed_outcome(nullptr) == LS_UNREADABLE_VANISHED);
   CHECK(ls_explanation_line_count(nullptr) == 0);
+}
+
+TEST_CASE("c_api: what is asked of a null handle is empty") {
+  CHECK(ls_preset_name(nullptr).size == 0);
+  CHECK(ls_preset_label_count(nullptr) == 0);
+  CHECK(ls_preset_label_key(nullptr, 0).size == 0);
+  CHECK(ls_preset_label_is_private(nullptr, 0) == 0);
+  CHECK(ls_publisher_named(nullptr, 0).size == 0);
+  CHECK(ls_publisher_program(nullptr, 0) == nullptr);
+  CHECK(ls_publisher_program_number(nullptr, 0) == 0);
+  CHECK(ls_finding_wanted(nullptr, 0) == LS_NOT_WANTED);
+  CHECK(ls_attribute_count(nullptr) == 0);
+  CHECK(ls_attribute_key(nullptr, 0).size == 0);
+  CHECK(ls_attribute_value(nullptr, 0).size == 0);
+  CHECK(ls_context_time(nullptr) == 0);
+  CHECK(ls_context_is_of_parent(nullptr) == 0);
+  CHECK(ls_context_schema(nullptr).size == 0);
+  CHECK(ls_context_key_count(nullptr) == 0);
+  CHECK(ls_context_key(nullptr, 0).size == 0);
+  CHECK(ls_snapshot_thread_count(nullptr) == 0);
+  CHECK(ls_snapshot_thread_id(nullptr, 0) == 0);
+  CHECK(ls_snapshot_thread_name(nullptr, 0).size == 0);
+  CHECK(ls_snapshot_thread_state(nullptr, 0) == '?');
+  CHECK(ls_snapshot_observation(nullptr, 0) == nullptr);
+  CHECK(ls_snapshot_problem(nullptr, 0).size == 0);
+  CHECK(ls_snapshot_vanished(nullptr) == 0);
+  CHECK(ls_snapshot_is_incomplete(nullptr) == 0);
+  CHECK(ls_inspected_verdict(nullptr) == LS_VERDICT_NOTHING);
+  CHECK(ls_inspected_source(nullptr) == LS_SOURCE_CUSTOM_LABELS);
+  CHECK(ls_inspected_source_name(nullptr).size == 0);
+  CHECK(ls_inspected_build_id(nullptr).size == 0);
+  CHECK(ls_inspected_finding_count(nullptr) == 0);
+  CHECK(ls_inspected_finding_name(nullptr, 0).size == 0);
+  CHECK(ls_inspected_finding_fix(nullptr, 0).size == 0);
+  CHECK(ls_inspected_preset_fit(nullptr, 0) == LS_PRESET_OTHER_FILE);
+  CHECK(ls_inspected_preset_variant(nullptr, 0).size == 0);
 }
 
 TEST_CASE("c_api: options of another size are refused unless what is new in them is unused") {
@@ -83,6 +134,11 @@ TEST_CASE("c_api: options of another size are refused unless what is new in them
   newer.option_of_the_future = 1;
   CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_ARGUMENT);
   newer.known.size = sizeof(newer.known) - 1;
+  CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_ARGUMENT);
+  // Options that were shorter are those of an older program. The first ones had these members.
+  newer.known.size = offsetof(ls_core_options, file_directory_count) + sizeof(std::size_t);
+  CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_NOT_FOUND);
+  newer.known.size = SIZE_MAX;
   CHECK(ls_open_core("/no/such/core", &newer.known, &target, &error) == LS_ERROR_ARGUMENT);
   newer.known.size = sizeof(newer.known);
   newer.known.sysroot_count = 1;  // a count for a null list

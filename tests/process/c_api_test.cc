@@ -20,15 +20,6 @@
 namespace labelscope::test {
 namespace {
 
-LabelSet labels_of(const ls_observation* seen) {
-  LabelSet labels;
-  for (std::size_t i = 0; i < ls_label_count(seen); ++i) {
-    labels.push_back({text_of(ls_label_key(seen, i)), text_of(ls_label_value(seen, i)),
-                      static_cast<std::uint8_t>(ls_label_publisher(seen, i))});
-  }
-  return labels;
-}
-
 std::string all_lines(const ls_explanation* explanation) {
   std::string text;
   for (std::size_t i = 0; i < ls_explanation_line_count(explanation); ++i) {
@@ -36,45 +27,6 @@ std::string all_lines(const ls_explanation* explanation) {
   }
   return text;
 }
-
-// Dumps a core by gdb's gcore; the process goes on running. Returns an empty path if there is no
-// gcore.
-std::string dump_core(Pid pid, const std::filesystem::path& folder) {
-  const std::string prefix = (folder / "core").string();
-  const std::string number = std::to_string(raw(pid));
-  const std::string command = "gcore -o '" + prefix + "' " + number + " >/dev/null 2>&1";
-  const int status = std::system(command.c_str());  // NOLINT(cert-env33-c): a test's own words
-  std::string path = prefix + "." + number;
-  return status == 0 && std::filesystem::exists(path) ? path : std::string();
-}
-
-OwnedTarget open_core(const std::string& path, const char* root) {
-  ls_target* opened = nullptr;
-  ls_error error;
-  ls_core_options options{};
-  options.size = sizeof(options);
-  options.sysroots = &root;
-  options.sysroot_count = 1;
-  require_ok(ls_open_core(path.c_str(), &options, &opened, &error), error);
-  return OwnedTarget(opened);
-}
-
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name =
-        (std::filesystem::temp_directory_path() / "labelscope-c-api.XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace
 

@@ -18,14 +18,17 @@ extern const char kDemoService[];
 extern const char kEarlyPrograms[];
 extern const char kFixtures[];
 extern const char kFormatTests[];
+extern const char kGlobals[];
 extern const char kGoLabels[];
 extern const char kLabelscope[];
+extern const char kLateLoader[];
 extern const char kLibraryU[];
 extern const char kLibraryV[];
 extern const char kLiveViolators[];
 extern const char kMatrixDir[];
 extern const char kMatrixExpected[];
 extern const char kOtelContextLibrary[];
+extern const char kOtelContexts[];
 extern const char kPageTests[];
 extern const char kPprofProto[];
 extern const char kPreloaded[];
@@ -45,6 +48,8 @@ extern const char kTestdata[];
 extern const char kThreadContextLibrary[];
 extern const char kTlsProbes[];
 extern const char kUnruly[];
+extern const char kVariables[];
+extern const char kVariablesLibrary[];
 extern const char kWriterInclude[];
 
 }  // namespace paths

@@ -101,6 +101,7 @@ Result<TargetProcess> TargetProcess::spawn(const TargetOptions& options) {
   TargetProcess target;
   target.pid_ = Pid{child};
   target.program_ = options.program;
+  target.own_words_ = options.own_words;
   target.to_stdin_ = std::move(in_write);
   target.from_stdout_ = std::move(out_read);
   in_read.reset();
@@ -118,6 +119,7 @@ TargetProcess::TargetProcess(TargetProcess&& other) noexcept
       to_stdin_(std::move(other.to_stdin_)),
       from_stdout_(std::move(other.from_stdout_)),
       program_(std::move(other.program_)),
+      own_words_(other.own_words_),
       pending_(std::move(other.pending_)),
       wait_status_(other.wait_status_),
       threads_(std::move(other.threads_)),
@@ -131,6 +133,7 @@ TargetProcess& TargetProcess::operator=(TargetProcess&& other) noexcept {
   to_stdin_ = std::move(other.to_stdin_);
   from_stdout_ = std::move(other.from_stdout_);
   program_ = std::move(other.program_);
+  own_words_ = other.own_words_;
   pending_ = std::move(other.pending_);
   wait_status_ = other.wait_status_;
   threads_ = std::move(other.threads_);
@@ -221,7 +224,7 @@ Status TargetProcess::accept_line(const std::string& line) {
                         program_ + " printed a line that is no truth: " + line};
   json value = json::parse(line, nullptr, false);
   if (value.is_discarded() || !value.is_object()) return malformed;
-  if (value.contains("tid")) {
+  if (value.contains("tid") && !own_words_) {
     Result<TruthThread> thread = parse_truth_thread(value);
     if (!thread) return malformed;
     threads_.push_back(*std::move(thread));

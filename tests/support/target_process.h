@@ -22,6 +22,8 @@ struct TargetOptions {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // "NAME=value", beside the test's own environment
   std::chrono::milliseconds ready_timeout = std::chrono::seconds(20);
+  // True for a program without publishers: what it prints of a thread is not a TruthThread.
+  bool own_words = false;
 };
 
 class TargetProcess {
@@ -38,7 +40,7 @@ class TargetProcess {
   ~TargetProcess();
 
   Pid pid() const { return pid_; }
-  // Returns the lines with a "tid", parsed.
+  // Returns the lines with a "tid", parsed; none of a program with words of its own.
   const std::vector<TruthThread>& threads() const { return threads_; }
   // Returns every JSON line so far, including those of threads().
   const std::vector<nlohmann::json>& lines() const { return lines_; }
@@ -61,6 +63,7 @@ class TargetProcess {
   UniqueFd to_stdin_;
   UniqueFd from_stdout_;
   std::string program_;
+  bool own_words_ = false;
   std::string pending_;  // bytes after the last whole line
   std::optional<int> wait_status_;
   std::vector<TruthThread> threads_;

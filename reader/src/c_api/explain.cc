@@ -39,7 +39,7 @@ ls_error_code ls_explain_plan(ls_target* target, ls_explanation** explanation, l
   return answer("ls_explain_plan: an argument is NULL", target != nullptr, explanation, error,
                 [&]() -> Result<std::unique_ptr<ls_explanation>> {
                   PlanTrace trace;
-                  auto plan = target->planner.plan(target->get(), &trace);
+                  auto plan = plan_target(*target, &trace);
                   if (!plan) return std::move(plan).error();
                   return lines_of(explain_plan(*plan, trace));
                 });

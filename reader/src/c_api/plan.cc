@@ -7,10 +7,12 @@
 namespace labelscope::c_api {
 namespace {
 
-std::unique_ptr<ls_plan> flatten(ProcessPlan planned) {
+std::unique_ptr<ls_plan> flatten(ProcessPlan planned, const ls_target& target) {
   auto plan = std::make_unique<ls_plan>();
   for (std::size_t i = 0; i < planned.publishers.size(); ++i) {
     const Publisher& publisher = planned.publishers[i];
+    const bool by_preset = publisher.recipe.source == LS_SOURCE_PRESET;
+    plan->presets.push_back(by_preset ? find_preset(preset_number(publisher.recipe)) : nullptr);
     for (const Finding& finding : publisher.findings) {
       plan->findings.push_back({i, publisher.path, finding});
     }
@@ -18,10 +20,38 @@ std::unique_ptr<ls_plan> flatten(ProcessPlan planned) {
   for (const Refusal& refusal : planned.refusals) {
     plan->findings.push_back({LS_NO_PUBLISHER, refusal.path, refusal.finding});
   }
+  for (const MissingVariable& missing : planned.missing) {
+    plan->findings.push_back(
+        {LS_NO_PUBLISHER, {}, missing.finding, target.wanted.variable_numbers.at(missing.index)});
+  }
+  for (const MissingPreset& missing : planned.missing_presets) {
+    plan->findings.push_back(
+        {LS_NO_PUBLISHER, {}, missing.finding, target.wanted.preset_numbers.at(missing.index)});
+  }
+  if (planned.facts) {
+    for (const Finding& finding : planned.facts->findings) {
+      plan->findings.push_back({LS_NO_PUBLISHER, {}, finding});
+    }
+  }
   plan->recipes = planned.recipes();
   plan->absence = planned.absence();
   plan->plan = std::move(planned);
   return plan;
+}
+
+Result<std::unique_ptr<ls_plan>> make_plan(ls_target& target) {
+  // Both are asked for before planning: if the process executes or loads something meanwhile, that
+  // is a change after the plan.
+  std::string program = program_of(target);
+  auto mappings = target.get().mappings();
+  if (!mappings) return std::move(mappings).error();
+  auto planned = plan_target(target);
+  if (!planned) return std::move(planned).error();
+  auto made = flatten(*std::move(planned), target);
+  made->program = std::move(program);
+  made->code = mapped_code(*mappings);
+  made->may_miss_publisher = target.core && may_miss_publisher(*target.core, made->plan);
+  return made;
 }
 
 const Publisher* publisher_at(const ls_plan* plan, std::size_t index) {
@@ -39,18 +69,8 @@ using namespace labelscope;         // NOLINT(google-build-using-namespace): C f
 using namespace labelscope::c_api;  // NOLINT(google-build-using-namespace): the same
 
 ls_error_code ls_make_plan(ls_target* target, ls_plan** plan, ls_error* error) {
-  return answer(
-      "ls_make_plan", target != nullptr, plan, error, [&]() -> Result<std::unique_ptr<ls_plan>> {
-        // The program is asked for before planning: if the process executes another one meanwhile,
-        // the plan fits neither.
-        std::string program = target->process ? target->process->program() : std::string();
-        auto planned = target->planner.plan(target->get());
-        if (!planned) return std::move(planned).error();
-        auto made = flatten(*std::move(planned));
-        made->program = std::move(program);
-        made->may_miss_publisher = target->core && may_miss_publisher(*target->core, made->plan);
-        return made;
-      });
+  return answer("ls_make_plan: an argument is NULL", target != nullptr, plan, error,
+                [&] { return make_plan(*target); });
 }
 
 void ls_free_plan(ls_plan* plan) { delete plan; }
@@ -80,9 +100,24 @@ ls_bytes ls_publisher_access_model(const ls_plan* plan, size_t publisher) {
   return found == nullptr ? no_bytes() : bytes_of(access_model_name(found->model));
 }
 
+ls_bytes ls_publisher_named(const ls_plan* plan, size_t publisher) {
+  const Publisher* found = publisher_at(plan, publisher);
+  return found == nullptr ? no_bytes() : bytes_of(found->named);
+}
+
 const struct ls_tls_recipe* ls_publisher_recipe(const ls_plan* plan, size_t publisher) {
   const Publisher* found = publisher_at(plan, publisher);
   return found == nullptr ? nullptr : &found->recipe;
+}
+
+const struct ls_preset_program* ls_publisher_program(const ls_plan* plan, size_t publisher) {
+  const auto* found = element(plan == nullptr ? nullptr : &plan->presets, publisher);
+  return found == nullptr || *found == nullptr ? nullptr : &(*found)->program;
+}
+
+uint32_t ls_publisher_program_number(const ls_plan* plan, size_t publisher) {
+  if (ls_publisher_program(plan, publisher) == nullptr) return 0;
+  return preset_number(publisher_at(plan, publisher)->recipe);
 }
 
 size_t ls_finding_count(const ls_plan* plan) { return plan == nullptr ? 0 : plan->findings.size(); }
@@ -90,6 +125,11 @@ size_t ls_finding_count(const ls_plan* plan) { return plan == nullptr ? 0 : plan
 size_t ls_finding_publisher(const ls_plan* plan, size_t finding) {
   const ls_plan::ModuleFinding* found = finding_at(plan, finding);
   return found == nullptr ? LS_NO_PUBLISHER : found->publisher;
+}
+
+size_t ls_finding_wanted(const ls_plan* plan, size_t finding) {
+  const ls_plan::ModuleFinding* found = finding_at(plan, finding);
+  return found == nullptr ? LS_NOT_WANTED : found->wanted;
 }
 
 ls_bytes ls_finding_path(const ls_plan* plan, size_t finding) {

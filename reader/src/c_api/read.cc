@@ -91,6 +91,7 @@ Result<std::unique_ptr<ls_observation>> decode(std::span<const std::byte> bytes,
 Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, const ls_plan& plan,
                                                   Tid tid, const HeldThreadUse& use) {
   if (target.core) {
+    if (Status same = check_program(target, plan); !same) return std::move(same).error();
     if (Status status = with_core_thread(*target.core, tid, use); !status) {
       return std::move(status).error();
     }
@@ -105,13 +106,7 @@ Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, const
   if (!stopped) return std::move(stopped).error();
   // This is checked while the thread is held, when the process cannot execute another program any
   // more.
-  if (const std::string program = target.process->program(); program != plan.program) {
-    return Error{ErrorCode::kVanished,
-                 "process " + std::to_string(raw(target.process->pid())) +
-                     (program.empty() ? " has ended"
-                                      : " runs another program than the plan was made for: plan "
-                                        "again")};
-  }
+  if (Status same = check_program(target, plan); !same) return std::move(same).error();
   auto thread_pointer = stopped->thread_pointer();
   if (!thread_pointer) return std::move(thread_pointer).error();
   auto registers = stopped->registers();

@@ -1,8 +1,6 @@
 // This is the part of the C API that opens processes and cores, and lists their threads.
 #include "labelscope/target.h"
 
-#include <algorithm>
-
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
 #include "process/proc_fs.h"
@@ -10,30 +8,15 @@
 namespace labelscope::c_api {
 namespace {
 
-// At most so many are looked at, whatever number a caller passes.
-constexpr std::size_t kMaxPaths = 4096;
+// The size of ls_core_options in the first version of labelscope.h.
+constexpr std::size_t kFirstCoreOptions = 48;
 
-// Options of a newer header are accepted as long as their newer members are not used.
-bool options_are_known(const ls_core_options& options) {
-  if (options.size < sizeof(options)) return false;
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&options);
-  return std::all_of(bytes + sizeof(options), bytes + options.size,
-                     [](unsigned char byte) { return byte == 0; });
-}
-
-bool paths_are_valid(const char* const* paths, std::size_t count) {
-  if (count == 0) return true;
-  if (paths == nullptr || count > kMaxPaths) return false;
-  return std::none_of(paths, paths + count, [](const char* path) { return path == nullptr; });
-}
-
-CoreOptions translate(const ls_core_options* given) {
+CoreOptions translate(const ls_core_options& given) {
   CoreOptions options;
-  if (given == nullptr) return options;
-  if (given->executable != nullptr) options.executable = given->executable;
-  options.sysroots.assign(given->sysroots, given->sysroots + given->sysroot_count);
-  options.file_directories.assign(given->file_directories,
-                                  given->file_directories + given->file_directory_count);
+  if (given.executable != nullptr) options.executable = given.executable;
+  options.sysroots.assign(given.sysroots, given.sysroots + given.sysroot_count);
+  options.file_directories.assign(given.file_directories,
+                                  given.file_directories + given.file_directory_count);
   return options;
 }
 
@@ -79,22 +62,24 @@ ls_error_code ls_open_core(const char* path, const ls_core_options* options, ls_
   if (target == nullptr) return fail(error, LS_ERROR_ARGUMENT, "ls_open_core: target is NULL");
   *target = nullptr;
   if (path == nullptr) return fail(error, LS_ERROR_ARGUMENT, "ls_open_core: path is NULL");
-  if (options != nullptr && !options_are_known(*options)) {
+  const auto known = read_options(options, kFirstCoreOptions);
+  if (!known) {
     return fail(error, LS_ERROR_ARGUMENT,
                 "ls_open_core: options.size must be sizeof(ls_core_options), and options that this "
                 "version does not know must be 0");
   }
-  if (options != nullptr &&
-      (!paths_are_valid(options->sysroots, options->sysroot_count) ||
-       !paths_are_valid(options->file_directories, options->file_directory_count))) {
+  if (!is_list(known->sysroots, known->sysroot_count) ||
+      !is_list(known->file_directories, known->file_directory_count)) {
     return fail(error, LS_ERROR_ARGUMENT,
                 "ls_open_core: a list of paths has a null pointer, or more than 4096 entries");
   }
   return hand_out(target, error, [&]() -> Result<std::unique_ptr<ls_target>> {
-    auto core = CoreFile::open(path, translate(options));
+    auto core = CoreFile::open(path, translate(*known));
     if (!core) return std::move(core).error();
     auto opened = std::make_unique<ls_target>();
     opened->core = *std::move(core);
+    // A core file that contradicts itself is only found out when it is planned.
+    if (auto mappings = opened->core->mappings()) opened->code = mapped_code(*mappings);
     return opened;
   });
 }
