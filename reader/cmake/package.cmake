@@ -45,6 +45,14 @@ target_sources(labelscope_reader PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
 set_target_properties(labelscope_reader PROPERTIES
   EXPORT_NAME reader OUTPUT_NAME labelscope-reader POSITION_INDEPENDENT_CODE ON)
 
+# The number in the soname is the interface's and not the project's: it changes only if a program that
+# is there already would break (docs/embedding.md, "What may change"). The file's own number has the
+# version of the interface behind it.
+set(c_api_header ${CMAKE_CURRENT_SOURCE_DIR}/include/labelscope/labelscope.h)
+file(STRINGS ${c_api_header} c_api_version REGEX "^#define LS_API_VERSION [0-9]+$")
+string(REGEX REPLACE ".* " "" c_api_version "${c_api_version}")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${c_api_header})
+set(c_api_soversion 0)
 set(exports ${CMAKE_CURRENT_SOURCE_DIR}/src/c_api/exports.map)
 add_library(labelscope_c SHARED src/c_api/boundary.h)
 add_library(labelscope::c ALIAS labelscope_c)
@@ -54,7 +62,7 @@ target_include_directories(labelscope_c INTERFACE
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(labelscope_c PROPERTIES
   EXPORT_NAME c OUTPUT_NAME labelscope LINKER_LANGUAGE CXX LINK_DEPENDS ${exports}
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  VERSION ${c_api_soversion}.${c_api_version} SOVERSION ${c_api_soversion})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/labelscope)
 install(TARGETS labelscope_reader EXPORT labelscopeReaderTargets FILE_SET HEADERS)
