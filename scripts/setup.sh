@@ -76,6 +76,8 @@ mariadb-client-core                mariadb            optional
 php-fpm                            php-fpm            optional
 libapache2-mod-php                 php                optional
 apache2-bin                        httpd              optional
+haproxy                            haproxy            optional
+apache2-utils                      httpd-tools        optional
 curl                               curl               optional
 '
 # These are for virtual machines with other kernels (tests/vm).

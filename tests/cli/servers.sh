@@ -91,7 +91,7 @@ server_has_run() { is_gone "$recorder" || (($(server_ticks) >= $1)); }
 record_load() {
   local ticks=$1
   shift
-  start record --call-graph none "$@"
+  start record "$@"
   wait_until "labelscope records" has_begun_or_ended
   release_clients
   wait_until "the server computes" server_has_run $(($(server_ticks) + ticks))
@@ -106,7 +106,7 @@ record_load() {
 # the same time.
 expect_planned() {
   expect_ledger "$1"
-  judge "$@" --apart 0 || fail "$1 differs from the account: $(cat "$work/judged")"
+  judge "$1" --apart 0 "${@:2}" || fail "$1 differs from the account: $(cat "$work/judged")"
   [[ $(jq -c '[.impossible, .unseen]' "$work/judged") == '[[],[]]' ]] || fail "$1 differs from the plan: $(cat "$work/judged")"
   jq -r '.shares[].rows[] | "\(.labels | tojson): \(.share), by the server \(.account), \(.errors) standard errors"' "$work/judged"
 }
@@ -125,9 +125,14 @@ edit_preset() {
   ! cmp -s "$edited" "$original" || fail "nothing in the preset $1 is: $2"
 }
 
-# Sets $port to a TCP port that nobody listens on.
-free_port() {
-  port=$(python3 -c "import socket; s = socket.create_server((\"127.0.0.1\", 0)); print(s.getsockname()[1])")
+# free_ports <number>: sets ${ports[@]} to TCP ports that nobody listens on.
+free_ports() {
+  mapfile -t ports < <(python3 - "$1" <<'PYTHON'
+import socket, sys
+each = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
+print(*(one.getsockname()[1] for one in each), sep="\n")
+PYTHON
+  )
 }
 
 # php_script <file>: writes a front controller that works for each route, more for one than for

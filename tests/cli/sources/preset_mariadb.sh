@@ -58,7 +58,7 @@ expect_recorded() {
   wait_until "all connections are there" all_are_there
   hold_clients
   sql 'flush user_statistics'
-  record_load 400 -p "$target" -F 997 --preset mariadb -o "$1.jsonl"
+  record_load 400 -p "$target" -F 997 --call-graph none --preset mariadb -o "$1.jsonl"
   # The definer's time is that of its caller.
   sql "select user, cpu_time from information_schema.user_statistics where user <> 'root'" |
     awk '{ printf "{\"time\":%s,\"labels\":{\"user\":%s}}\n", $2, $1 == "dave" ? "[\"dave\",\"owner\"]" : "\"" $1 "\"" }' >"$1.account"

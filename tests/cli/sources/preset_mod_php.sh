@@ -13,14 +13,14 @@ run inspect "$php"
 grep -q "mod-php .* fits" "$work/stdout" || skip_test "no variant of the preset fits: $(grep mod-php "$work/stdout")"
 as_nobody
 
-free_port
+free_ports 1
 php_script "$work/server/index.php"
 cat >"$work/server/apache.conf" <<CONF
 ServerRoot $work/server
 PidFile $work/server/pid
 ErrorLog $work/server/log
 ServerName localhost
-Listen 127.0.0.1:$port
+Listen 127.0.0.1:${ports[0]}
 LoadModule mpm_prefork_module $modules/mod_mpm_prefork.so
 LoadModule authz_core_module $modules/mod_authz_core.so
 LoadModule rewrite_module $modules/mod_rewrite.so
@@ -39,7 +39,7 @@ serve apache2 -f "$work/server/apache.conf" -D FOREGROUND
 workers() { mapfile -t server < <(pgrep -P "$target"); ((${#server[@]} == 4)); }
 wait_until "four processes are there" workers
 # visit <argument of curl...> <URI>: asks for it again and again.
-visit() { client curl --silent --fail --output /dev/null "${@:1:$#-1}" "http://127.0.0.1:$port${!#}&n=[1-9999999]"; }
+visit() { client curl --silent --fail --output /dev/null "${@:1:$#-1}" "http://127.0.0.1:${ports[0]}${!#}&n=[1-9999999]"; }
 visit '/checkout?user=3'
 visit '/cart?item=7&next=/login'
 visit --data password=secret --rate 30/s '/login?'
@@ -52,7 +52,7 @@ wait_until "each route is asked for" php_has_run 5
 hold_clients
 
 rm "$work/server/account"
-record_load 400 -p "$target" -F 997 --preset mod-php -o right.jsonl
+record_load 400 -p "$target" -F 997 --call-graph none --preset mod-php -o right.jsonl
 php_account >"$work/account"
 expect_planned right.jsonl --account "$work/account"
 expect_covered route 80

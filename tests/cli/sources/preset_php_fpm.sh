@@ -40,7 +40,7 @@ wait_until "each route is asked for" php_has_run 6
 hold_clients
 
 rm "$work/server/account"
-record_load 400 -p "$target" -F 997 --preset php-fpm -o right.jsonl
+record_load 400 -p "$target" -F 997 --call-graph none --preset php-fpm -o right.jsonl
 php_account /hidden >"$work/account"
 expect_planned right.jsonl --account "$work/account"
 expect_covered route 80
@@ -54,6 +54,6 @@ idle_labels | grep -q ' method=GET' || fail "without the need they have: $(idle_
 
 # --- a header of a client is no route
 edit_preset php-fpm '/^label +route/s/ if .* unless/ unless/'
-record_load 50 -p "$target" -F 997 --preset "$edited" -o wrong.jsonl
+record_load 50 -p "$target" -F 997 --call-graph none --preset "$edited" -o wrong.jsonl
 judge wrong.jsonl
 jq -e '.impossible | map(.labels.route) | unique == ["/forged"]' "$work/judged" >/dev/null || fail "without the condition: $(cat "$work/judged")"

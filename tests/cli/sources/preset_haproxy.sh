@@ -1,0 +1,97 @@
+# CPU time of a stock HAProxy by frontend and backend: only names of its configuration, each backend
+# with its frontend, on the thread that serves this frontend, and only where the stack of the sample
+# shows that a stream is processed. HAProxy itself accounts no CPU time.
+source "${BASH_SOURCE%/*}/../lib.sh"
+source "$SOURCE_DIR/servers.sh"
+need_sampling
+for each in jq python3 haproxy curl ab; do need_command "$each"; done
+run inspect "$(command -v haproxy)"
+grep -q "haproxy .* fits" "$work/stdout" || skip_test "no variant of the preset fits: $(grep haproxy "$work/stdout")"
+as_nobody
+
+free_ports 3
+cat >"$work/server/defaults.cfg" <<CFG
+global
+  nbthread 3
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 1m
+  timeout server 1m
+CFG
+cat >"$work/server/origin.cfg" <<CFG
+defaults
+  mode http
+  timeout client 1m
+frontend origin
+  bind $work/server/origin
+  http-request return status 200 content-type text/plain string hello
+CFG
+# each_is <frontend> <backend> <port> <thread>
+each_is() {
+  cat <<CFG
+frontend $1
+  bind 127.0.0.1:$3 thread $4
+  default_backend $2
+backend $2
+  server one unix@$work/server/origin
+CFG
+}
+{
+  each_is shop carts "${ports[0]}" 1
+  each_is bank accounts "${ports[1]}" 2
+  each_is depot parcels "${ports[2]}" 3
+} >"$work/server/routes.cfg"
+serve haproxy -db -f "$work/server/origin.cfg"
+serve haproxy -db -f "$work/server/defaults.cfg" -f "$work/server/routes.cfg"
+answers() { is_gone "$target" && fail "the server has ended: $(tail -n 5 "$work/server.log")"; curl --silent --fail "http://127.0.0.1:${ports[2]}/" >/dev/null; }
+wait_until "the server answers" answers
+for each in 5:0 2:1 1:2; do
+  client ab -k -c "${each%:*}" -n 5000000 "http://127.0.0.1:${ports[${each#*:}]}/"
+done
+# A stream whose backend is not chosen yet has its frontend in that place.
+cat >"$work/plan" <<PLAN
+{"frontend": "shop", "backend": ["shop", "carts"]}
+{"frontend": "bank", "backend": ["bank", "accounts"]}
+{"frontend": "depot", "backend": ["depot", "parcels"]}
+PLAN
+have_computed() { (($(server_ticks) >= 30)); }
+wait_until "each client is served" have_computed
+hold_clients
+
+record_load 300 -p "$target" -F 997 --preset haproxy -o right.jsonl
+expect_planned right.jsonl
+expect_covered frontend 35
+
+# --- the stack of each sample says whether a stream is processed
+python3 - right.jsonl <<'PYTHON' || fail "labels are not those of a stream that is processed"
+import collections, json, sys
+kinds = collections.defaultdict(dict)
+counts, threads = collections.Counter(), collections.defaultdict(set)
+for line in map(json.loads, open(sys.argv[1])):
+    if "id" in line: kinds[line["type"]][line["id"]] = line
+for line in map(json.loads, open(sys.argv[1])):
+    if line["type"] != "sample": continue
+    stack = kinds["stack"][line["stack"]]
+    if stack["end"] != "complete": continue
+    functions = [f["function"] for one in stack["locations"] for f in kinds["location"][one]["lines"]]
+    labels = kinds["labels"][line["labels"]]["labels"]
+    labelled = bool(labels)
+    for one in labels:
+        if one["key"] == "frontend": threads[one["value"]].add(line["thread"])
+    # Before a stream is gone its task is; and around the call there is a task already, or still.
+    excused = "stream_free" in functions if not labelled else functions[:1] == ["run_tasks_from_lists"]
+    counts["process_stream" in functions, labelled, excused] += 1
+good = counts[True, True, False] + counts[True, True, True]
+wrong = counts[True, False, False] + counts[False, True, False]
+print(f"{good} samples of process_stream have labels, {counts[True, False, True]} that free a stream have none; wrong: {wrong}")
+if good < 500 or wrong > 0.01 * good: sys.exit(f"{dict(counts)}")
+if [len(each) for each in threads.values()] != [1, 1, 1] or len(set.union(*threads.values())) != 3:
+    sys.exit(f"frontends on threads: {dict(threads)}")
+PYTHON
+
+# --- what is processed may be something else than a stream, which has no names
+edit_preset haproxy 's/if t\+8:u64 == &process_stream//'
+record_load 100 -p "$target" -F 997 --preset "$edited" -o wrong.jsonl
+judge wrong.jsonl
+(($(jq '.impossible_samples' "$work/judged") > 0)) || fail "without the condition: $(cat "$work/judged")"
