@@ -1,0 +1,128 @@
+/* Makes the calls of the Java library without a JVM: it gives the native methods a table of JNI in
+ * which GetStringRegion alone works, on texts of C. So `labelscope check --step` can stop at each
+ * instruction of them, and valgrind can watch their memory; neither copes with a JVM.
+ *
+ *   jni_caller LIBRARY [THREADS]
+ *
+ * Each of the threads, one after the other, makes one round of calls, and leaves scopes open at its
+ * end. The status is 0 if every call returned what it should. */
+#include <dlfcn.h>
+#include <jni.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "customlabels/writer.h"
+
+typedef jint set_call(JNIEnv*, jclass, jstring, jint, jstring, jint);
+typedef jint remove_call(JNIEnv*, jclass, jstring, jint);
+typedef jint no_argument_call(JNIEnv*, jclass);
+typedef jint trace_call(JNIEnv*, jclass, jlong, jlong);
+typedef jlong enter_call(JNIEnv*, jclass, jstring, jint, jstring, jint);
+typedef jlong enter_two_call(JNIEnv*, jclass, jstring, jint, jstring, jint, jstring, jint, jstring,
+                             jint);
+typedef jint leave_call(JNIEnv*, jclass, jlong);
+
+static struct {
+  set_call* set;
+  remove_call* remove;
+  no_argument_call* clear;
+  trace_call* set_trace;
+  no_argument_call* clear_trace;
+  enter_call* enter;
+  enter_two_call* enter_two;
+  leave_call* leave;
+} methods;
+
+/* What stands behind a jstring here. */
+struct made_text {
+  jint length;
+  jchar units[1000];
+};
+
+static void JNICALL get_region(JNIEnv* java, jstring from, jsize start, jsize length, jchar* to) {
+  (void)java;
+  const struct made_text* text = (const struct made_text*)(const void*)from;
+  if (start < 0 || length < 0 || start + length > text->length) abort();
+  for (jsize i = 0; i < length; i++) to[i] = text->units[start + i];
+}
+
+static const struct JNINativeInterface_ functions = {.GetStringRegion = get_region};
+static JNIEnv java = &functions;
+
+static void expect(int holds, const char* what) {
+  if (holds) return;
+  fprintf(stderr, "jni_caller: %s failed\n", what);
+  exit(3);
+}
+
+/* Makes the ASCII text `times` times over. */
+static struct made_text made(const char* ascii, int times) {
+  struct made_text text = {0};
+  for (int i = 0; i < times; i++)
+    for (const char* c = ascii; *c != '\0'; c++) text.units[text.length++] = (jchar)*c;
+  return text;
+}
+
+/* Expands to the two arguments of a text. */
+#define TEXT(text) (jstring)(void*) & (text), (text).length
+
+static jlong ticket_of(jlong entered) {
+  expect((int8_t)entered >= 0, "enter");
+  return entered >> 8;
+}
+
+static void* make_round(void* unused) {
+  struct made_text tenant = made("tenant", 1);
+  struct made_text route = made("http.route", 1);
+  struct made_text acme = made("acme", 1);
+  struct made_text initech = made("initech", 1);
+  struct made_text too_long = made("0123456789", 90);
+  const jlong outer = ticket_of(methods.enter(&java, NULL, TEXT(tenant), TEXT(acme)));
+  expect(methods.set(&java, NULL, TEXT(route), TEXT(acme)) == CUSTOM_LABELS_SET, "set");
+  expect(methods.set(&java, NULL, TEXT(route), TEXT(too_long)) == CUSTOM_LABELS_TRUNCATED, "cut");
+  expect(methods.set_trace(&java, NULL, 17, 4) == CUSTOM_LABELS_SET, "set_trace");
+  const jlong inner = ticket_of(
+      methods.enter_two(&java, NULL, TEXT(tenant), TEXT(initech), TEXT(route), TEXT(acme)));
+  const jlong innermost = ticket_of(methods.enter(&java, NULL, TEXT(tenant), TEXT(acme)));
+  expect(methods.remove(&java, NULL, TEXT(route)) == CUSTOM_LABELS_REMOVED, "remove");
+  expect(methods.leave(&java, NULL, inner) == CUSTOM_LABELS_SET, "leave");
+  expect(methods.leave(&java, NULL, innermost) == CUSTOM_LABELS_ABSENT, "leave again");
+  expect(methods.clear_trace(&java, NULL) == CUSTOM_LABELS_REMOVED, "clear_trace");
+  expect(methods.leave(&java, NULL, outer) == CUSTOM_LABELS_REMOVED, "leave the outer one");
+  expect(methods.set(&java, NULL, TEXT(tenant), TEXT(acme)) == CUSTOM_LABELS_SET, "set");
+  expect(methods.clear(&java, NULL) == CUSTOM_LABELS_REMOVED, "clear");
+  (void)methods.enter(&java, NULL, TEXT(tenant), TEXT(acme));
+  (void)methods.enter(&java, NULL, TEXT(route), TEXT(initech));
+  return unused;
+}
+
+static void* method(void* library, const char* name) {
+  char symbol[80];
+  snprintf(symbol, sizeof symbol, "Java_customlabels_NativeLabels_%s", name);
+  void* found = dlsym(library, symbol);
+  expect(found != NULL, symbol);
+  return found;
+}
+
+int main(int argc, char** argv) {
+  expect(argc > 1, "usage: jni_caller LIBRARY [THREADS]:");
+  void* library = dlopen(argv[1], RTLD_NOW);
+  expect(library != NULL, argv[1]);
+  *(void**)&methods.set = method(library, "set");
+  *(void**)&methods.remove = method(library, "remove");
+  *(void**)&methods.clear = method(library, "clear");
+  *(void**)&methods.set_trace = method(library, "setTrace");
+  *(void**)&methods.clear_trace = method(library, "clearTrace");
+  *(void**)&methods.enter = method(library, "enter");
+  *(void**)&methods.enter_two = method(library, "enterTwo");
+  *(void**)&methods.leave = method(library, "leave");
+  const long threads = argc > 2 ? strtol(argv[2], NULL, 10) : 1;
+  for (long i = 0; i < threads; i++) {
+    pthread_t thread;
+    expect(pthread_create(&thread, NULL, make_round, NULL) == 0, "pthread_create");
+    pthread_join(thread, NULL);
+  }
+  return 0;
+}
