@@ -14,6 +14,7 @@
 #   scripts/bench.sh overhead    how much slower a program gets while it is recorded, next to perf record -g and
 #                                bpftrace, above an empty event and an empty BPF program (8 minutes)
 #   scripts/bench.sh python      what labels cost a program in Python, next to the same calls in C
+#   scripts/bench.sh java        what labels cost a program in Java, next to the same calls in C
 #   --json FILE                  keeps the last table as JSON
 #   --compare FILE               compares it with one that was kept
 #
@@ -39,9 +40,9 @@ done
 ((${#benches[@]} > 0)) || benches=(labels elf samples writer)
 for bench in "${benches[@]}"; do
   case $bench in
-    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | python) ;;
+    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | python | java) ;;
     -h | --help) usage; exit 0 ;;
-    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead or python)\n' "$bench" >&2; exit 2 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, python or java)\n' "$bench" >&2; exit 2 ;;
   esac
 done
 
@@ -58,6 +59,10 @@ for bench in "${benches[@]}"; do
     sources) targets+=(labelscope labelscope_go_labels) ;;
     chain) targets+=(test_sampler_unwind) ;;
     python) targets+=(customlabels) ;;
+    java)
+      command -v javac >/dev/null || die "javac is not installed"
+      targets+=(bench_java)
+      ;;
     *) targets+=("bench_$bench") ;;
   esac
 done
@@ -110,6 +115,12 @@ for bench in "${benches[@]}"; do
     python)
       run "What labels cost a program in Python" env CUSTOMLABELS_LIBRARY="$build/writer-lib/libcustomlabels.so" \
         python3 "$root_dir/tests/bench/python_labels.py"
+      ;;
+    java)
+      jar=$build/writer-lib/java
+      run "What labels cost a program in Java" env LD_PRELOAD="$build/writer-lib/libcustomlabels.so" \
+        java -cp "$jar/customlabels.jar:$bin/java" -Dcustomlabels.library="$jar/liblabelsjni.so" \
+        JavaCosts "$bin/libbench_java_costs.so" 10000
       ;;
     chain)
       run "Stacks against their labels" "$build/tests/kernel/test_sampler_unwind" "[.chain]"
