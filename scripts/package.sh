@@ -308,8 +308,8 @@ deb libcustomlabels libs '' same 'publishes labels of threads for profilers (sha
   'read it from outside (Custom Labels ABI v1).'
 deb libcustomlabels-dev libdevel "libcustomlabels (= $version)" same \
   'publishes labels of threads for profilers (development files)' \
-  'Headers for C and C++, the static library for executables, and files for CMake' \
-  'and pkg-config.'
+  'Headers for C and C++, a crate for Rust, the static library for executables, and' \
+  'files for CMake and pkg-config.'
 deb python3-customlabels python "python3 (>= 3.11), libcustomlabels (= $version)" no \
   'publishes labels of threads and tasks for profilers (Python module)' \
   'Labels what threads and asyncio tasks of a Python program are working on;' \

@@ -61,6 +61,7 @@ expect_file libcustomlabels 'lib/(.*/)?libcustomlabels\.so' 'lib/(.*/)?libthread
   'lib/(.*/)?libotelcontext\.so'
 expect_file libcustomlabels-dev include/customlabels/customlabels.h \
   'lib/(.*/)?libcustomlabels_static\.a' \
+  share/customlabels/rust/Cargo.toml share/customlabels/rust/src/lib.rs \
   share/man/man3/customlabels.3.gz 'lib/(.*/)?cmake/customlabels/customlabelsConfig.cmake'
 expect_file python3-customlabels 'lib/python3/dist-packages/customlabels/__init__\.py'
 names=(labelscope liblabelscope0 liblabelscope-dev libcustomlabels libcustomlabels-dev
