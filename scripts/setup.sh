@@ -77,6 +77,7 @@ php-fpm                            php-fpm            optional
 libapache2-mod-php                 php                optional
 apache2-bin                        httpd              optional
 haproxy                            haproxy            optional
+redis-server                       redis              optional
 apache2-utils                      httpd-tools        optional
 curl                               curl               optional
 '

@@ -1,14 +1,16 @@
-# CPU time of a stock redis-server by command, user and client: only what the load has planned, on the main thread
-# alone, and the shares are those of INFO commandstats. Its program has another name: redis-check-rdb.
+# CPU time of a stock redis-server by command, user and client: only what the load has planned, on
+# the main thread alone, and the shares are those of INFO commandstats. In a script it is EVAL, in a
+# transaction the queued command. Its program has another name: redis-check-rdb.
 source "${BASH_SOURCE%/*}/../lib.sh"
+source "$SOURCE_DIR/servers.sh"
 need_command jq
 need_command redis-server
 need_command redis-cli
 need_command python3
-redis-server --port 0 --unixsocket "$work/redis" --save '' --appendonly no >"$work/server" 2>&1 &
-target=$!
-children+=("$target")
-redis() { redis-cli -s "$work/redis" "$@"; }
+as=()
+mkdir "$work/server"
+serve redis-server --port 0 --unixsocket "$work/server/socket" --save '' --appendonly no
+redis() { redis-cli -s "$work/server/socket" "$@"; }
 answers() { [[ $(redis ping 2>/dev/null) == PONG ]]; }
 wait_until "the server answers" answers
 run inspect "$(readlink -f "/proc/$target/exe")"
@@ -17,56 +19,63 @@ grep -q "redis .* fits" "$work/stdout" || skip_test "no variant of the preset fi
 redis acl setuser acme on '>pw' '~*' '+@all' >/dev/null
 for ((i = 0; i < 3000; i++)); do echo "RPUSH list $((i * 7919 % 3000))"; done | redis >/dev/null
 for ((i = 0; i < 1500; i++)); do printf 'ZADD a %d m%d\nZADD b %d m%d\n' $i $i $i $((i * 2)); done | redis >/dev/null
-# client <line...>: a connection that sends these lines, and the last one again and again. It is
-# started without the function above, so that its number is that of the client, and not of a shell
-# around it, which would leave it behind.
-client() {
-  redis-cli -s "$work/redis" >/dev/null 2>&1 < <(printf '%s\n' "${@:1:$#-1}" && exec yes "${!#}") &
+# session <line...>: a connection that sends the first lines once, and those behind -- again and again.
+session() {
+  local once=() again=''
+  while [[ $1 != -- ]]; do once+=("$1") && shift; done
+  printf -v again '%s\n' "${@:2}"
+  redis-cli -s "$work/server/socket" >/dev/null 2>>"$work/clients" < <(printf '%s\n' "${once[@]}" && exec yes "${again%?}") &
+  clients+=($!)
   children+=($!)
 }
-client 'AUTH acme pw' 'CLIENT SETNAME queue' 'SELECT 0' 'SORT list LIMIT 0 5'
-client 'CLIENT SETNAME stats' 'ZINTERSTORE out 2 a b'
+session 'AUTH acme pw' 'CLIENT SETNAME queue' 'SELECT 0' -- 'SORT list LIMIT 0 5'
+session 'CLIENT SETNAME stats' -- 'ZINTERSTORE out 2 a b'
+session 'AUTH acme pw' 'CLIENT SETNAME batch' -- MULTI 'ZUNIONSTORE all 2 a b' EXEC
+# What it unlinks is freed by another thread.
+session 'CLIENT SETNAME script' 'SELECT 3' -- "EVAL \"for i = 1, 5000 do redis.call('sadd', 'many', i) end redis.call('unlink', 'many')\" 0"
+cat >"$work/plan" <<PLAN
+{"command": "sort", "user": "acme", "client": "queue", "db": "0"}
+{"command": "zinterstore", "user": "default", "client": "stats", "db": "0"}
+{"command": ["multi", "zunionstore", "exec"], "user": "acme", "client": "batch", "db": "0"}
+{"command": "eval", "user": "default", "client": "script", "db": "3"}
+PLAN
+all_run() { [[ $(redis info commandstats | grep -cE '^cmdstat_(sort|zinterstore|exec|unlink):') == 4 ]]; }
+wait_until "all sessions run" all_run
+hold_clients
 
-expect_recorded() {
-  redis config resetstat >/dev/null
-  record_for 250 -p "$target" --backend "$1" -F 199 --preset redis -o "$work/$1.jsonl"
-  redis info commandstats >"$work/account"
-  expect_status "$exit_ok" "record by $1"
-  expect_ledger "$work/$1.jsonl"
-  python3 - "$work/$1.jsonl" "$work/account" "$target" <<'PYTHON' || fail "record by $1"
-import json, re, sys
-lines = [json.loads(line) for line in open(sys.argv[1])]
-sets = {l["id"]: {x["key"]: x["value"] for x in l["labels"]} for l in lines if l["type"] == "labels"}
-tids = {line["id"]: line["tid"] for line in lines if line["type"] == "thread"}
-planned = {("sort", "acme", "queue", "0"), ("zinterstore", "default", "stats", "0")}
-usec = {m[1]: int(m[2]) for m in re.finditer(r"cmdstat_(\w+):calls=\d+,usec=(\d+)", open(sys.argv[2]).read())}
-counts = {"sort": 0, "zinterstore": 0}
-unnamed = 0
-for sample in (line for line in lines if line["type"] == "sample"):
-    labels = sets[sample["labels"]]
-    if not labels: continue
-    if tids[sample["thread"]] != int(sys.argv[3]): sys.exit(f"a thread that is not the first has {labels}")
-    who = tuple(labels.get(key) for key in ("command", "user", "client", "db"))
-    # The test's own redis-cli runs for a moment.
-    if who[2] is None: continue
-    # A command that is still read has no name yet.
-    if who[0] is None and any(who[1:] == one[1:] for one in planned):
-        unnamed += 1
-        continue
-    if who not in planned: sys.exit(f"no such command of such a client: {who}")
-    counts[who[0]] += 1
-total = sum(counts.values())
-if unnamed > 0.05 * total: sys.exit(f"{unnamed} samples of planned clients without a command, of {total}")
-if total < 150: sys.exit(f"only {total} samples with labels")
-time = usec["sort"] + usec["zinterstore"]
-for command, count in counts.items():
-    here, there = count / total, usec[command] / time
-    if abs(here - there) > 3 * (here * (1 - here) / total) ** 0.5 + 0.03:
-        sys.exit(f"{command}: {here:.3f} of the samples, {there:.3f} of the server's account")
-PYTHON
+# of_others <recording>: prints the numbers of samples of other threads, with and without labels of
+# the preset.
+of_others() {
+  jq -s -c --argjson main "$target" '([.[] | select(.type == "thread" and .tid != $main) | .id]) as $others
+    | ([.[] | select(.type == "labels" and any(.labels[]; .key == ("command", "user", "client", "db"))) | .id]) as $labelled
+    | [.[] | select(.type == "sample" and (.thread as $one | $others | index($one)))]
+    | [map(select(.labels as $one | $labelled | index($one))), map(select(.labels as $one | $labelled | index($one) | not))]
+    | map(map(.count) | add // 0) | join(" ")' "$1" | tr -d '"'
 }
-expect_recorded ptrace
-if (need_sampling >/dev/null); then expect_recorded bpf; fi
+# expect_recorded <backend> <mode> <rate> <argument of planned_labels.py...>
+expect_recorded() {
+  local with without
+  redis config resetstat >/dev/null
+  record_load 200 -p "$target" --backend "$1" --mode "$2" -F "$3" --call-graph none --preset redis -o "$1.$2.jsonl"
+  # The commands of a script and EXEC are counted twice.
+  redis info commandstats | sed -nE 's/^cmdstat_(sort|zinterstore|zunionstore|eval):calls=[0-9]+,usec=([0-9]+),.*/{"labels":{"command":"\1"},"time":\2}/p' >account
+  expect_planned "$1.$2.jsonl" --ignore state,wait "${@:4}"
+  read -r with without < <(of_others "$1.$2.jsonl")
+  ((with == 0 && without > 0)) || fail "of other threads $with samples have labels, and $without have none"
+}
+# commandstats is how long commands took, waiting for a processor included, so it is the time of
+# --mode wall. By ptrace, ticks are skipped while labelscope itself waits for one.
+expect_recorded ptrace wall 499 --account account --apart 0.03
+if (need_sampling >/dev/null); then
+  expect_recorded bpf cpu 997
+  expect_covered command 85
+  if "$LABELSCOPE" record --backend bpf --mode wall -o probe.jsonl -- true 2>"$work/stderr"; then
+    expect_recorded bpf wall 997 --account account
+  else
+    expect_said 'Linux 6.18'
+  fi
+fi
+release_clients
 
 # --- other presets do not fit, and it is said why
 run dump -p "$target" --preset postgres
