@@ -2,6 +2,7 @@
 # alone, and ends with the test. PostgreSQL does not run as root, so root runs it as the user
 # postgres.
 # shellcheck shell=bash
+source "$SOURCE_DIR/servers.sh"
 
 # need_postgres <extension...>: skips the test if the server, a program or an extension is missing.
 # The server's programs are in $bin, and $version is its major version.
@@ -77,16 +78,7 @@ session() {
   children+=($!)
 }
 # Prints the processes of a user's sessions: backends <user> [application].
-backends() { sql -U postgres -c "select pid from pg_stat_activity where usename = '$1' and application_name like '${2:-%}'"; }
-has_backends() { (($(backends "$1" "${2:-%}" | wc -l) >= ${3:-1})); }
-
-# edit_preset <name> <sed expression>: writes a preset with this change to $work/<name>.preset.
-edit_preset() {
-  local original
-  original=$(dirname "$LABELSCOPE")/../share/labelscope/presets/postgres.preset
-  sed -E "$2" "$original" >"$work/$1.preset"
-  ! cmp -s "$original" "$work/$1.preset" || fail "nothing in the preset is: $2"
+backends() {
+  sql -U postgres -c "select pid from pg_stat_activity where backend_type = 'client backend' and usename = '$1' and application_name like '${2:-%}'"
 }
-
-# judge <recording> [argument...]: checks the labels of a recording against $work/plan.
-judge() { python3 "$SOURCE_DIR/planned_labels.py" "$1" "$work/plan" "${@:2}"; }
+has_backends() { (($(backends "$1" "${2:-%}" | wc -l) >= ${3:-1})); }

@@ -48,11 +48,11 @@ as_admin "select json_build_object('user', member, 'user_oid', member::regrole::
   "select json_build_object('user', 'postgres', 'user_oid', '10', 'role_oid', '10', 'application', 'psql', 'db', 'postgres',
     'db_oid', (select oid::text from pg_database where datname = 'postgres'), 'query_id', array(select queryid::text
       from pg_stat_statements where userid = 10))" >"$work/plan"
-judge "$work/right.jsonl" >"$work/stdout"
-impossible=$(jq .impossible_samples "$work/stdout")
+judge "$work/right.jsonl"
+impossible=$(jq .impossible_samples "$work/judged")
 [[ $impossible == 0 ]] || fail "$impossible samples have labels of two sessions"
 # A session begins with half of its time in an entry that is not, or not yet, its own.
-jq -e '.outcomes.stale > 500 and .outcomes.labelled > 200' "$work/stdout" >/dev/null || fail "hardly a sample is stale, or labelled"
+jq -e '.outcomes.stale > 500 and .outcomes.labelled > 200' "$work/judged" >/dev/null || fail "hardly a sample is stale, or labelled"
 jq -e 'select(.type == "ledger") | .outcomes.stale > 500' "$work/right.jsonl" >/dev/null || fail "the ledger has no stale samples"
 for each in a b c d; do
   jq -se --arg each "$each" 'any(.[]; .type == "labels" and (.labels | any(.key == "application" and .value == $each) and any(.key == "query_id")))' \
@@ -60,7 +60,7 @@ for each in a b c d; do
 done
 
 # --- without the check that the entry is this process's, labels of the session before are there
-edit_preset wrong '/^need  be\+4/d'
-record_churn wrong "$work/wrong.preset" 300
-judge "$work/wrong.jsonl" >"$work/stdout"
-(($(jq .impossible_samples "$work/stdout") > 50)) || fail "the entry of the session before is no wrong label"
+edit_preset postgres '/^need  be\+4/d'
+record_churn wrong "$edited" 300
+judge "$work/wrong.jsonl"
+(($(jq .impossible_samples "$work/judged") > 50)) || fail "the entry of the session before is no wrong label"

@@ -110,21 +110,21 @@ with_query() {
 }
 
 record_tenants right 100 postgres
-judge "$work/right.jsonl" --account "$work/statements" --account "$work/sessions" >"$work/stdout" || fail "a share is wrong"
-impossible=$(jq .impossible_samples "$work/stdout")
+judge "$work/right.jsonl" --account "$work/statements" --account "$work/sessions" || fail "a share is wrong"
+impossible=$(jq .impossible_samples "$work/judged")
 [[ $impossible == 0 ]] || fail "$impossible samples have labels that cannot be together"
 # Whoever takes the elapsed time for the truth sees other shares: statements wait, for a processor as well.
 as_admin "select json_build_object('time', total_exec_time, 'labels', json_build_object('query_id', queryid::text))
   from pg_stat_statements where toplevel and userid <> 10 and total_exec_time > 100" >"$work/elapsed"
-! judge "$work/right.jsonl" --account "$work/elapsed" >"$work/stdout" || fail "the elapsed time of statements is the CPU time"
+! judge "$work/right.jsonl" --account "$work/elapsed" || fail "the elapsed time of statements is the CPU time"
 # The number of BEGIN stays in the entry while functions are called without statements.
 share=$(with_query "$work/right.jsonl")
 ((share < 20)) || fail "$share per cent of the time between BEGIN and COMMIT have a query"
 
 # --- these labels are right because the preset asks whether a query runs, and who has the rights
-edit_preset wrong '/^label query_id/s/if be\+232:u32 == \$running//; s/^label role_oid .*/label role_oid = be+52:u32/'
-record_tenants wrong 20 "$work/wrong.preset"
-judge "$work/wrong.jsonl" >"$work/stdout"
-(($(jq .impossible_samples "$work/stdout") > 100)) || fail "the login role is no wrong label"
+edit_preset postgres '/^label query_id/s/if be\+232:u32 == \$running//; s/^label role_oid .*/label role_oid = be+52:u32/'
+record_tenants wrong 20 "$edited"
+judge "$work/wrong.jsonl"
+(($(jq .impossible_samples "$work/judged") > 100)) || fail "the login role is no wrong label"
 share=$(with_query "$work/wrong.jsonl")
 ((share > 60)) || fail "the number of BEGIN stays no wrong label: $share per cent"
