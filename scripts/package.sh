@@ -4,6 +4,7 @@
 #   labelscope_<version>_<arch>.deb            the program and its manual pages
 #   liblabelscope0_..., liblabelscope-dev_...  the reader as a C library, and what C, C++ and BPF programs build with
 #   libcustomlabels_..., libcustomlabels-dev_...  the writer library, and what programs build with
+#   python3-customlabels_...                      labels from Python
 #   libcustomlabels-java_...                      labels from Java, if there is a JDK
 #   labelscope-<version>-<processor>.tar.gz    for other distributions: the program needs only glibc, 2.36 or
 #                                              newer if it is built on Debian 12

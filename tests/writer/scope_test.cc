@@ -1,14 +1,23 @@
 // Tests the scope guard: the former labels are back on every way out.
 #include <cstring>
+#include <initializer_list>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 
 #include "customlabels/labels.hpp"
 #include "support/catch.h"
 #include "writer/labels.h"
 
 namespace cl = customlabels;
+
+// A scope belongs to the stack of its thread, and entering it never throws.
+static_assert(!std::is_copy_constructible_v<cl::Scope> && !std::is_move_constructible_v<cl::Scope>);
+static_assert(!std::is_copy_assignable_v<cl::Scope> && !std::is_move_assignable_v<cl::Scope>);
+static_assert(std::is_nothrow_constructible_v<cl::Scope, std::initializer_list<cl::Label>> &&
+              std::is_nothrow_destructible_v<cl::Scope>);
 
 TEST_CASE_METHOD(NoLabels, "scope: labels are there within it and gone after it") {
   {
@@ -85,6 +94,21 @@ TEST_CASE_METHOD(NoLabels,
     cl::set("tenant", "within");
   }
   CHECK(current_labels() == Labels{{"tenant", "before"}});
+}
+
+TEST_CASE_METHOD(NoLabels, "scope: a function may return one, and an optional may hold one") {
+  const auto enter = [](const char* tenant) { return cl::Scope{{"tenant", tenant}}; };
+  {
+    const cl::Scope returned = enter("acme");
+    CHECK(current_labels() == Labels{{"tenant", "acme"}});
+    std::optional<cl::Scope> sometimes;
+    CHECK(current_labels() == Labels{{"tenant", "acme"}});
+    sometimes.emplace("route", "/pay");
+    CHECK(current_labels() == Labels{{"route", "/pay"}, {"tenant", "acme"}});
+    sometimes.reset();
+    CHECK(current_labels() == Labels{{"tenant", "acme"}});
+  }
+  CHECK(custom_labels_current_set == nullptr);
 }
 
 TEST_CASE_METHOD(

@@ -3,7 +3,7 @@
 add_library(otelcontext SHARED src/otel_thread_context.c src/otel_process_context.c)
 add_library(labelscope::otelcontext ALIAS otelcontext)
 target_sources(otelcontext PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
-  include/customlabels/otel_context.h)
+  include/customlabels/otel_context.h include/customlabels/otel_context.hpp)
 target_link_libraries(otelcontext PRIVATE labelscope_flags Threads::Threads)
 set_target_properties(otelcontext PROPERTIES C_VISIBILITY_PRESET hidden C_EXTENSIONS OFF
   LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/otel_context_exports.map)
