@@ -68,7 +68,7 @@ expect_recorded() {
 expect_recorded ptrace wall 499 --account account --apart 0.03
 if (need_sampling >/dev/null); then
   expect_recorded bpf cpu 997
-  expect_covered command 85
+  expect_covered command 70
   if "$LABELSCOPE" record --backend bpf --mode wall -o probe.jsonl -- true 2>"$work/stderr"; then
     expect_recorded bpf wall 997 --account account
   else
