@@ -118,14 +118,23 @@ PresetServer::PresetServer(const std::string& program, bool burns)
   const nlohmann::json& said = target_.lines().at(0);
   preset_ = said.at("preset");
   states_ = said.at("states").get<std::vector<std::string>>();
+  fills_ = said.at("fills").get<std::vector<std::string>>();
+}
+
+void PresetServer::say(const std::string& line) {
+  REQUIRE(target_.send(line));
+  if (const Status ready = target_.wait_ready(std::chrono::seconds(20)); !ready) {
+    FAIL(name_ << ", " << line << ": " << ready.error().context);
+  }
+}
+
+void PresetServer::fill(const std::string& kind, unsigned seed) {
+  say("fill " + kind + " " + std::to_string(seed));
 }
 
 ServerState PresetServer::enter(const std::string& state) {
   const std::size_t before = target_.lines().size();
-  REQUIRE(target_.send(state));
-  if (const Status ready = target_.wait_ready(std::chrono::seconds(20)); !ready) {
-    FAIL(name_ << ", " << state << ": " << ready.error().context);
-  }
+  say(state);
   ServerState made;
   for (std::size_t i = before; i < target_.lines().size(); ++i) {
     const nlohmann::json& line = target_.lines()[i];
@@ -145,6 +154,10 @@ std::vector<std::string> preset_server_programs() {
   std::vector<std::string> programs = files_of(paths::kPresetServers);
   REQUIRE_FALSE(programs.empty());
   return programs;
+}
+
+std::string preset_server_program(const std::string& name) {
+  return std::string(paths::kPresetServers) + "/" + name;
 }
 
 std::shared_ptr<const FilePreset> PresetText::parse() const {

@@ -36,16 +36,26 @@ class PresetServer {
   const std::vector<std::string>& states() const { return states_; }
   Pid pid() const { return target_.pid(); }
   ServerState enter(const std::string& state);
+  // Makes its memory that of no server (targets/servers/fill.h).
+  const std::vector<std::string>& fills() const { return fills_; }
+  void fill(const std::string& kind, unsigned seed);
+  // Lets two owners of its values take turns.
+  void flip() { say("flip"); }
 
  private:
+  void say(const std::string& line);
+
   TargetProcess target_;
   std::string name_;
   std::string preset_;
   std::vector<std::string> states_;
+  std::vector<std::string> fills_;
 };
 
 // The paths of all programs.
 std::vector<std::string> preset_server_programs();
+// The path of one of them.
+std::string preset_server_program(const std::string& name);
 
 // A preset as its text. `without` is what was left out of a shipped one.
 struct PresetText {

@@ -1,6 +1,7 @@
 /* HAProxy as Debian builds 2.6: the task that a thread runs, which is a stream or another one. */
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "server.h"
 
@@ -92,8 +93,14 @@ static const struct state kStates[] = {
     {"proxies without names", have_empty_names, "unlabelled", OTHER},
     {0}};
 
+static void list_areas(struct area* areas) {
+  const struct area all[] = {AREA(th_ctx),  AREA(ha_thread_ctx), AREA(task), AREA(stream),
+                             AREA(session), AREA(shop),          AREA(bank)};
+  memcpy(areas, all, sizeof all);
+}
+
 const struct server* the_server(void) {
-  static const struct server kServer = {THREADS == 64 ? "haproxy" : "", NULL, reset, kStates,
-                                        begin_other};
+  static const struct server kServer = {
+      THREADS == 64 ? "haproxy" : "", NULL, reset, kStates, begin_other, list_areas, NULL};
   return &kServer;
 }

@@ -2,6 +2,7 @@
  * and the functions that the server exports for its plugins. */
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "server.h"
 
@@ -46,11 +47,12 @@ FUNCTION const lex_string* thd_query_string(THD* thd) { return &thd->query; }
 FUNCTION unsigned long thd_get_thread_id(const THD* thd) { return thd->thread_id; }
 
 static statement select;
-static security_context login = {0, NULL}, definer = {0, "root"};
+static security_context login, definer;
 static THD own;
 
 static void reset(void) {
   login.user = "ada";
+  definer.user = "root";
   own.lex = &select;
   own.query = (lex_string){"select 42 and what was there before", 9};
   own.database = (lex_string){"shop", 4};
@@ -96,7 +98,14 @@ static const struct state kStates[] = {
     {"an empty statement", have_empty_query, "user=ada, db=shop, " CONNECTION, OTHER},
     {0}};
 
+static void list_areas(struct area* areas) {
+  const struct area all[] = {AREA(current_thd), AREA(own), AREA(login), AREA(definer),
+                             AREA(select)};
+  memcpy(areas, all, sizeof all);
+}
+
 const struct server* the_server(void) {
-  static const struct server kServer = {"mariadb", NULL, reset, kStates, begin_other};
+  static const struct server kServer = {"mariadb",   NULL,       reset, kStates,
+                                        begin_other, list_areas, NULL};
   return &kServer;
 }

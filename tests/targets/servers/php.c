@@ -3,6 +3,7 @@
  * between processors. STRANGER is one that no preset fits. */
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "server.h"
 
@@ -69,11 +70,12 @@ static struct request request;
 static struct {
   void* unused;
   struct request* request;
-} php_struct = {NULL, &request};
+} php_struct;
 
 static void reset(void) {
   set_request();
   request.the_request = "POST /shop/cart?card=4711 HTTP/1.1";
+  php_struct.request = &request;
   sapi_globals.server_context = &php_struct;
 }
 static void ask_for_nothing(void) { request.the_request = "POST"; }
@@ -112,7 +114,8 @@ static void set_list(int length, int uri) {
     list[i] = (struct parameter){.hash = kRequestUri + 128U * (unsigned)(i + 1),
                                  .name = "HTTP_X_OTHER",
                                  .value = "/of/another/parameter",
-                                 .next = i + 1 < length ? &list[i + 1] : NULL};
+                                 .next = i + 1 < length ? &list[i + 1] : NULL,
+                                 NULL};
   }
   if (uri < length) {
     list[uri].hash = kRequestUri;
@@ -167,13 +170,28 @@ static const struct state kStates[] = {
 
 #endif
 
+static void list_areas(struct area* areas) {
+  const struct area all[] = {
+      AREA(sapi_globals),
+      AREA(sapi_module),
+      AREA(request),
+#ifdef MODULE
+      AREA(php_struct),
+#else
+      AREA(list),
+#endif
+  };
+  memcpy(areas, all, sizeof all);
+}
+
 const struct server* the_server(void) {
 #if defined STRANGER
-  static const struct server kServer = {"", NULL, reset, kStates, NULL};
+  static const struct server kServer = {"", NULL, reset, kStates, NULL, list_areas, NULL};
 #elif defined MODULE
-  static const struct server kServer = {"mod-php", NULL, reset, kStates, NULL};
+  static const struct server kServer = {"mod-php", NULL, reset, kStates, NULL, list_areas, NULL};
 #else
-  static const struct server kServer = {"php-fpm", "php-fpm: pool www", reset, kStates, NULL};
+  static const struct server kServer = {"php-fpm", "php-fpm: pool www", reset, kStates,
+                                        NULL,      list_areas,          NULL};
 #endif
   return &kServer;
 }

@@ -1,6 +1,8 @@
 /* PostgreSQL 13 to 19, by VERSION: one backend and its entry, as pg_stat_activity shows it. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "server.h"
@@ -47,7 +49,7 @@ EXPORTED struct Port* MyProcPort;
 EXPORTED int MyProcPid;
 EXPORTED const char* debug_query_string;
 static uint32_t wait_event_info;
-EXPORTED uint32_t* my_wait_event_info = &wait_event_info;
+EXPORTED uint32_t* my_wait_event_info;
 static uint32_t CurrentUserId;
 FUNCTION uint32_t GetUserId(void) { return CurrentUserId; }
 
@@ -92,6 +94,7 @@ static void reset(void) {
   MyProcPort = &port;
   CurrentUserId = 16390;
   wait_event_info = 0;
+  my_wait_event_info = &wait_event_info;
 }
 
 static void be_idle(void) { own.state = kIdle; }
@@ -171,8 +174,36 @@ static const struct state kStates[] = {
     {"a child that has no entry of its own yet", fork_new_session, ID ALL QUERY TITLE, NULL},
     {0}};
 
+static void list_areas(struct area* areas) {
+  const struct area all[] = {AREA(MyBEEntry), AREA(MyProcPort), AREA(my_wait_event_info), AREA(own),
+                             AREA(another),   AREA(port),       AREA(CurrentUserId)};
+  memcpy(areas, all, sizeof all);
+}
+
+/* An entry is written as the server does, and so are the variables that are read with it. For a
+ * while they stay as they are. */
+static void flip(unsigned turn) {
+  const bool second = turn % 2 != 0;
+  __atomic_add_fetch(&own.changecount, 1, __ATOMIC_SEQ_CST);
+  own.databaseid = second ? 2 : 1;
+  own.appname = second ? "two" : "one";
+  own.activity = second ? "two" : "one";
+  own.query_id = second ? 2 : 1;
+  own.userid = second ? 2 : 1;
+  port.members[kDatabase / 8] = second ? "two" : "one";
+  port.members[kUser / 8] = second ? "two" : "one";
+  CurrentUserId = second ? 2 : 1;
+  __atomic_add_fetch(&own.changecount, 1, __ATOMIC_SEQ_CST);
+  for (volatile unsigned turns = 0; turns < 20 + turn % 64; turns++) continue;
+}
+
 const struct server* the_server(void) {
-  static const struct server kServer = {VERSION >= 19 ? "" : "postgres", "postgres: ada shop",
-                                        reset, kStates, NULL};
+  static const struct server kServer = {VERSION >= 19 ? "" : "postgres",
+                                        "postgres: ada shop",
+                                        reset,
+                                        kStates,
+                                        NULL,
+                                        list_areas,
+                                        flip};
   return &kServer;
 }

@@ -49,11 +49,17 @@ static const struct state kStates[] = {
     {"a client with an empty name", have_empty_name, "command=get, user=ada, db=3", NULL},
     {0}};
 
+static void list_areas(struct area* areas) {
+  const struct area all[] = {AREA(server), AREA(client), AREA(command),
+                             AREA(user),   AREA(name),   AREA(database)};
+  memcpy(areas, all, sizeof all);
+}
+
 const struct server* the_server(void) {
 #ifdef UNKNOWN
-  static const struct server kServer = {"", NULL, reset, kStates, NULL};
+  static const struct server kServer = {"", NULL, reset, kStates, NULL, list_areas, NULL};
 #else
-  static const struct server kServer = {"redis", NULL, reset, kStates, NULL};
+  static const struct server kServer = {"redis", NULL, reset, kStates, NULL, list_areas, NULL};
 #endif
   return &kServer;
 }

@@ -15,6 +15,7 @@
 extern char** environ;
 
 static bool burns;
+static bool flips;
 static char* title_start;
 static size_t title_room;
 static pid_t child;
@@ -27,7 +28,10 @@ static void compute(void) {
 /* Computes or waits until there is something to read. */
 static void work(void) {
   struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-  while (poll(&in, 1, burns ? 0 : -1) == 0) compute();
+  while (poll(&in, 1, burns || flips ? 0 : -1) == 0) {
+    if (!flips) compute();
+    for (unsigned turn = 0; flips && turn < 10000; turn++) the_server()->flip(turn);
+  }
 }
 
 /* Reads a line without its end; false at the end of stdin. */
@@ -105,12 +109,51 @@ static void put(const struct state* state) {
          state->other != NULL ? state->other : "unlabelled");
 }
 
+/* "random 17", behind the word fill. */
+static bool fill_memory(char* words) {
+  char* number = strrchr(words, ' ');
+  if (number == NULL) return false;
+  *number++ = '\0';
+  end_child();
+  if (the_server()->list_areas == NULL) {
+    memset(title_start, 'x', title_room);
+    return true;
+  }
+  struct area areas[kMostAreas + 1] = {{0}};
+  the_server()->reset();
+  the_server()->list_areas(areas);
+  return fill(areas, words, strtoull(number, NULL, 10));
+}
+
 static void say_states(void) {
+  const char* separator = "";
   printf("{\"preset\": \"%s\", \"states\": [", the_server()->preset);
   for (const struct state* each = the_server()->states; each->name != NULL; each++) {
-    printf("%s\"%s\"", each == the_server()->states ? "" : ", ", each->name);
+    printf("%s\"%s\"", separator, each->name);
+    separator = ", ";
+  }
+  printf("], \"fills\": [");
+  separator = "";
+  for (const char* const* each = fill_kinds; *each != NULL; each++) {
+    printf("%s\"%s\"", separator, *each);
+    separator = ", ";
   }
   printf("]}\n");
+}
+
+/* Does what a line says, or returns false. */
+static bool obey(char* line) {
+  flips = strcmp(line, "flip") == 0 && the_server()->flip != NULL;
+  if (flips) {
+    end_child();
+    the_server()->reset();
+    return true;
+  }
+  if (strncmp(line, "fill ", 5) == 0) return fill_memory(line + 5);
+  const struct state* each = the_server()->states;
+  while (each->name != NULL && strcmp(each->name, line) != 0) each++;
+  if (each->name != NULL) put(each);
+  return each->name != NULL;
 }
 
 /* A title may be as long as all arguments and the environment. */
@@ -135,13 +178,10 @@ int main(int argc, char** argv) {
   ready();
   char line[80];
   while (read_line(line, sizeof line)) {
-    const struct state* each = the_server()->states;
-    while (each->name != NULL && strcmp(each->name, line) != 0) each++;
-    if (each->name == NULL) {
+    if (!obey(line)) {
       printf("{\"cannot\": \"there is no such state\"}\n");
       return 3;
     }
-    put(each);
     ready();
   }
   end_child();

@@ -13,13 +13,22 @@
  *
  * A truth is the labels in the order of the preset, "unlabelled", or "stale: " with the preset's
  * words for why. With --burn its threads compute meanwhile, so that a sampler sees them. A line
- * {"child": PID, "first": TRUTH} is about a child, which ends with the state. */
+ * {"child": PID, "first": TRUTH} is about a child, which ends with the state.
+ *
+ * A line "fill KIND SEED" makes its memory that of no server (fill.h), and nothing is true then.
+ * With "flip" two owners take turns, as fast as they can, until the next line. */
 #ifndef SERVER_H
 #define SERVER_H
+
+#include "fill.h"
 
 /* Only labelscope looks at these, so GCC would remove them, or join those that are alike. */
 #define EXPORTED __attribute__((used, visibility("default")))
 #define FUNCTION EXPORTED __attribute__((noinline, noclone))
+
+enum { kMostAreas = 16 };
+#define AREA(variable) \
+  { &(variable), sizeof(variable) }
 
 struct state {
   const char* name;
@@ -35,6 +44,9 @@ struct server {
   void (*reset)(void);        /* puts it into its usual state: something runs */
   const struct state* states; /* the last one has no name */
   void (*begin_other)(void);  /* what its second thread does first; may be NULL */
+  /* Stores where labels are read; there is room for kMostAreas. NULL: a title is all. */
+  void (*list_areas)(struct area* areas);
+  void (*flip)(unsigned turn); /* lets one of two owners have its values; may be NULL */
 };
 extern const struct server* the_server(void);
 

@@ -5,14 +5,15 @@ set(servers_source ${CMAKE_CURRENT_SOURCE_DIR}/servers)
 set(servers_dir ${CMAKE_CURRENT_BINARY_DIR}/servers)
 file(MAKE_DIRECTORY ${servers_dir})
 set(servers_files "")
+set(servers_common ${servers_source}/server.c ${servers_source}/fill.c)
+set(servers_headers ${servers_source}/server.h ${servers_source}/fill.h)
 
 # labelscope_add_server(<name> <source> <argument>...) builds one.
 function(labelscope_add_server name source)
   add_custom_command(OUTPUT ${servers_dir}/${name}
     COMMAND ${gcc} ${compile_flags} -fPIE -pie -rdynamic -pthread ${ARGN}
-      ${servers_source}/${source} ${servers_source}/server.c -o ${servers_dir}/${name}
-    DEPENDS ${servers_source}/${source} ${servers_source}/server.c ${servers_source}/server.h
-    VERBATIM)
+      ${servers_source}/${source} ${servers_common} -o ${servers_dir}/${name}
+    DEPENDS ${servers_source}/${source} ${servers_common} ${servers_headers} VERBATIM)
   set(servers_files ${servers_files} ${servers_dir}/${name} PARENT_SCOPE)
 endfunction()
 
@@ -36,6 +37,20 @@ labelscope_add_server(haproxy haproxy.c)
 labelscope_add_server(haproxy-unknown haproxy.c -DTHREADS=32)
 labelscope_add_server(titled titled.c)
 
+# labelscope_add_misleading(<name> <preset> <truth> <truth of the second thread> <argument>...)
+function(labelscope_add_misleading name preset truth other)
+  labelscope_add_server(${name} misleading.c -DPRESET="${preset}" -DTRUTH="${truth}" -DOTHER="${other}"
+    ${ARGN})
+  set(servers_files ${servers_files} PARENT_SCOPE)
+endfunction()
+labelscope_add_misleading(postgres-nowhere postgres not-resident unlabelled -DNOWHERE=0x123456789000)
+labelscope_add_misleading(postgres-in-kernel postgres malformed unlabelled -DNOWHERE=0xffff888000000000)
+labelscope_add_misleading(haproxy-far haproxy not-resident not-resident -DFAR=0x400000000000)
+labelscope_add_misleading(haproxy-very-far haproxy malformed malformed -DFAR=0x7000000000000000)
+labelscope_add_misleading(mariadb-loop "" "" "" -DLOOP)
+labelscope_add_misleading(mariadb-outside "" "" "" -DOUTSIDE)
+labelscope_add_misleading(redis-empty "" "" "" -DEMPTY)
+
 # In Apache, PHP is in a library.
 foreach(kind "mod-php 552 436" "mod-php-aarch64 536 420" "mod-php-unknown 560 444 -DSTRANGER")
   separate_arguments(kind)
@@ -45,11 +60,11 @@ foreach(kind "mod-php 552 436" "mod-php-aarch64 536 420" "mod-php-unknown 560 44
   add_custom_command(OUTPUT ${library}
     COMMAND ${gcc} ${compile_flags} -fPIC -shared -DMODULE -DSIZE=${size} -DSTARTED=${started} ${kind}
       ${servers_source}/php.c -o ${library}
-    DEPENDS ${servers_source}/php.c ${servers_source}/server.h VERBATIM)
+    DEPENDS ${servers_source}/php.c ${servers_headers} VERBATIM)
   add_custom_command(OUTPUT ${servers_dir}/${name}
-    COMMAND ${gcc} ${compile_flags} -fPIE -pie -rdynamic -pthread ${servers_source}/server.c ${library}
+    COMMAND ${gcc} ${compile_flags} -fPIE -pie -rdynamic -pthread ${servers_common} ${library}
       -o ${servers_dir}/${name}
-    DEPENDS ${servers_source}/server.c ${servers_source}/server.h ${library} VERBATIM)
+    DEPENDS ${servers_common} ${servers_headers} ${library} VERBATIM)
   list(APPEND servers_files ${servers_dir}/${name})
 endforeach()
 

@@ -13,6 +13,6 @@ static const struct state kStates[] = {{"a title", work, "title=sidekiq 6.5 shop
                                        {0}};
 
 const struct server* the_server(void) {
-  static const struct server kServer = {"title", NULL, reset, kStates, NULL};
+  static const struct server kServer = {"title", NULL, reset, kStates, NULL, NULL, NULL};
   return &kServer;
 }
