@@ -4,6 +4,7 @@
 #include "support/preset_servers.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "labelscope/explain.h"
@@ -163,6 +164,44 @@ TEST_CASE("preset servers: a preset is refused for each program that is not its 
       CHECK_FALSE(reader.plan.missing_presets[0].finding.text.empty());
     }
   }
+}
+
+TEST_CASE("preset servers: values of two owners that take turns are never paired") {
+  skip_without_ptrace();
+  PresetServer server(preset_server_program("postgres-15"));
+  const Reader reader = reader_of(shipped_preset("postgres"), server);
+  server.enter("running");
+  server.flip();
+  const auto of_owner = [](const std::string& number, const std::string& name) {
+    return "query_id=" + number + ", db=" + name + ", user=" + name + ", application=" + name +
+           ", db_oid=" + number + ", user_oid=" + number + ", role_oid=" + number +
+           ", query=" + name + ", title=postgres: ada shop";
+  };
+  const std::string first = of_owner("1", "one");
+  const std::string second = of_owner("2", "two");
+  std::map<std::string, unsigned> seen;
+  // Stopped threads.
+  for (int i = 0; i < 200; ++i) {
+    for (const ThreadSnapshot& thread : look_at(server.pid(), reader.plan).snapshot.threads) {
+      if (thread.first) ++seen[told(thread.seen)];
+    }
+  }
+  CHECK(seen[first] + seen[second] + seen["stale"] == 200);
+  // A thread that runs meanwhile: all is read twice.
+  auto process = LiveProcess::open(server.pid());
+  REQUIRE(process);
+  ThreadState thread;
+  thread.first = true;
+  for (int i = 0; i < 20'000; ++i) {
+    ++seen[told(observe(reader.plan.recipes(), thread, (*process)->memory()))];
+  }
+  CHECK(seen[first] > 100);
+  CHECK(seen[second] > 100);
+  for (const char* outcome : {"stale", "torn"}) seen.erase(outcome);
+  seen.erase(first);
+  seen.erase(second);
+  for (const auto& [labels, count] : seen) UNSCOPED_INFO(count << " times " << labels);
+  CHECK(seen.empty());
 }
 
 TEST_CASE("preset servers: without any one of a preset's checks, a label is wrong in some state") {

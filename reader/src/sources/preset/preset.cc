@@ -2,6 +2,7 @@
 #include "sources/preset/preset.h"
 
 #include <cstring>
+#include <utility>
 
 #include "sources/preset/preset_run.h"
 #include "sources/variable/value.h"
@@ -12,8 +13,9 @@ namespace {
 // So often the values of a process that runs may differ from one reading to the next.
 constexpr int kMostReadings = 8;
 
-bool is_equal(const RawReading& a, const RawReading& b) {
-  return a.outcome == b.outcome && a.flags == b.flags && a.bytes == b.bytes;
+bool is_equal(const PresetReading& a, const PresetReading& b) {
+  return a.raw.outcome == b.raw.outcome && a.raw.flags == b.raw.flags &&
+         a.raw.bytes == b.raw.bytes && a.compared == b.compared;
 }
 
 // Takes the bytes of a block apart. They are hostile: a BPF program may have sent them, and a
@@ -53,10 +55,10 @@ RawReading Preset::take(const ThreadView& thread) const {
   const std::uint32_t number = preset_number(*thread.recipe);
   const auto plan = find_preset(number);
   if (!plan) return {LS_UNREADABLE_NO_RECIPE, 0, {}};
-  RawReading before = run_preset(plan->program, number, thread);
+  PresetReading before = run_preset(plan->program, number, thread);
   for (int i = 1; i < kMostReadings; ++i) {
-    RawReading now = run_preset(plan->program, number, thread);
-    if (is_equal(before, now)) return now;
+    PresetReading now = run_preset(plan->program, number, thread);
+    if (is_equal(before, now)) return std::move(now.raw);
     before = std::move(now);
   }
   return {LS_UNREADABLE_TORN, 0, {}};

@@ -68,10 +68,17 @@ unsigned traced_step(ls_preset_host& host, ls_preset_run& run, unsigned at,
   return next;
 }
 
+void note_comparison(const ls_preset_run& run, const ls_preset_step& step,
+                     std::vector<std::uint64_t>& compared) {
+  if (step.op != LS_PRESET_UNLESS && step.op != LS_PRESET_NEED) return;
+  compared.push_back(run.slot[step.from % LS_PRESET_SLOTS]);
+  compared.push_back(ls_preset_other(&run, &step));
+}
+
 }  // namespace
 
-RawReading run_preset(const ls_preset_program& program, std::uint32_t number,
-                      const ThreadView& thread, std::vector<PresetTraceStep>* trace) {
+PresetReading run_preset(const ls_preset_program& program, std::uint32_t number,
+                         const ThreadView& thread, std::vector<PresetTraceStep>* trace) {
   ls_preset_host host{thread.memory, thread.thread == nullptr
                                          ? 0
                                          : static_cast<std::uint32_t>(raw(thread.thread->tid))};
@@ -79,18 +86,20 @@ RawReading run_preset(const ls_preset_program& program, std::uint32_t number,
   run.program = program;
   ls_preset_begin(&run, thread.variable,
                   thread.thread == nullptr ? 0 : thread.thread->thread_pointer);
+  PresetReading reading;
   for (unsigned at = 0; at < LS_PRESET_END;) {
     const bool is_step = at < run.program.count;
+    if (is_step) note_comparison(run, run.program.step[at], reading.compared);
     at = trace != nullptr && is_step ? traced_step(host, run, at, *trace)
                                      : ls_preset_run_step(&host, &run, at);
   }
-  RawReading raw{static_cast<ls_outcome>(ls_preset_outcome(&run)), run.flags, {}};
-  if (raw.outcome != LS_LABELLED) return raw;
+  reading.raw = {static_cast<ls_outcome>(ls_preset_outcome(&run)), run.flags, {}};
+  if (reading.raw.outcome != LS_LABELLED) return reading;
   const ls_preset_labels head{number, run.count};
   std::memcpy(host.labels.data(), &head, sizeof head);
   const std::span bytes = std::as_bytes(std::span(host.labels)).first(run.used);
-  raw.bytes.assign(bytes.begin(), bytes.end());
-  return raw;
+  reading.raw.bytes.assign(bytes.begin(), bytes.end());
+  return reading;
 }
 
 }  // namespace labelscope

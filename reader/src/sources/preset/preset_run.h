@@ -22,9 +22,18 @@ struct PresetTraceStep {
   std::vector<std::byte> label;  // the bytes of its label, if it has emitted one
 };
 
+// What a run has found, and each pair of values that it has compared on the way. Of a program that
+// goes on meanwhile, two equal runs are needed, and equal labels are not enough: an entry that has
+// another owner and then its first one again gives the same ones, but a count of its changes is
+// another one (preset.cc).
+struct PresetReading {
+  RawReading raw;
+  std::vector<std::uint64_t> compared;
+};
+
 // Runs the program that `number` names (keep_preset()) once. If there is a trace, it gets each step
 // that was done.
-RawReading run_preset(const ls_preset_program& program, std::uint32_t number,
-                      const ThreadView& thread, std::vector<PresetTraceStep>* trace = nullptr);
+PresetReading run_preset(const ls_preset_program& program, std::uint32_t number,
+                         const ThreadView& thread, std::vector<PresetTraceStep>* trace = nullptr);
 
 }  // namespace labelscope

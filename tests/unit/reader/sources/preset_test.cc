@@ -90,6 +90,21 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("preset: a check whose value is another one at every reading keeps no label") {
+  // The owner counts its changes, and so it may have had another value in between.
+  PresetPlan plan = owned_value();
+  plan.program.step[2] = {LS_PRESET_NEED, 0, 2, LS_PRESET_NO_BIT, 0, 1};
+  const ls_tls_recipe recipe = preset_recipe(plan);
+  const auto read = [&](std::size_t changes) {
+    const ChangingMemory memory([changes](FakeMemory& bytes, std::size_t number) {
+      bytes.put(kOwner, std::uint64_t{2 * std::min(number, changes)});
+    });
+    return observe({&recipe, 1}, {}, memory);
+  };
+  CHECK(read(1000).outcome == LS_UNREADABLE_TORN);
+  CHECK(read(4).labels == LabelSet{{"value", "10", 0}});
+}
+
 TEST_CASE("preset: a value that is another one at every reading is torn") {
   const ChangingMemory memory(
       [](FakeMemory& bytes, std::size_t read) { bytes.put(kValue, std::uint64_t{read}); });
