@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 
+#include "labelscope/label_blocks.h"
 #include "labelscope/preset_plan.h"
 #include "process/c_api_objects.h"
 #include "support/paths.h"
@@ -148,6 +149,46 @@ TEST_CASE("c_api_wanted: a preset gives the first thread its labels, private one
     CHECK(ls_publisher_program_number(plan.get(), 0) == own.preset);
     CHECK_FALSE(refuse_program(*ls_publisher_program(plan.get(), 0)));
   }
+}
+
+TEST_CASE("c_api_wanted: what a BPF program has read of a variable and by a preset gets its keys") {
+  const TargetProcess process = start_target(paths::kGlobals, {"room for a title"}, true);
+  const OwnedPreset shop = parse_preset(shop_preset(80));
+  const OwnedTarget target = open_process(process.pid());
+  ls_error error;
+  want_variable(target.get(), "shard:u32=part");
+  require_ok(ls_want_preset(target.get(), shop.get(), nullptr, 0, &error), error);
+  const OwnedPlan plan = make_plan(target.get());
+  REQUIRE(ls_publisher_count(plan.get()) == 2);
+  const bool preset_first = ls_publisher_program(plan.get(), 0) != nullptr;
+  const auto of_preset = static_cast<std::uint8_t>(preset_first ? 0 : 1);
+  const auto of_variable = static_cast<std::uint8_t>(preset_first ? 1 : 0);
+  struct {
+    ls_label_head head{0, LS_LABELLED, 2, 24 + 32, 0};
+    ls_label_block variable{0, LS_SOURCE_VARIABLE, 0, 12};
+    ls_variable_value value{LS_VARIABLE_UNSIGNED, 0, 0, 4};
+    std::uint32_t number[2] = {41, 0};
+    ls_label_block preset{0, LS_SOURCE_PRESET, 0, 8 + 4 + 7};
+    ls_preset_labels labels{0, 1};
+    ls_preset_label label{0, LS_VARIABLE_ARRAY, {7, 0}};
+    char route[12] = "/search";
+  } made;
+  made.variable.publisher = of_variable;
+  made.preset.publisher = of_preset;
+  made.labels.preset = ls_publisher_program_number(plan.get(), of_preset);
+  const auto decode = [&](const ls_plan* of) {
+    ls_observation* seen = nullptr;
+    require_ok(ls_decode_labels_of(of, &made, sizeof made, &seen, &error), error);
+    return OwnedObservation(seen);
+  };
+  CHECK(pairs_of(decode(plan.get()).get()) == Pairs{{"part", "41"}, {"route", "/search"}});
+  // A number that names no program, and a head that claims more than there is.
+  made.labels.preset = UINT32_MAX;
+  CHECK(pairs_of(decode(plan.get()).get()) == Pairs{{"part", "41"}});
+  made.labels = {ls_publisher_program_number(plan.get(), of_preset), 7};
+  CHECK_FALSE(pairs_of(decode(plan.get()).get()).contains("user"));
+  made.value.size = UINT32_MAX;
+  CHECK_FALSE(pairs_of(decode(plan.get()).get()).contains("part"));
 }
 
 TEST_CASE("c_api_wanted: a preset for another version is a finding, and gives no labels") {

@@ -199,10 +199,10 @@ typedef enum ls_plan_state {
 } ls_plan_state;
 
 /* Says whether a plan is still good, without opening files: by /proc/PID/auxv, /proc/PID/maps and
- * one word of memory, in some tens of microseconds, and more for a process with thousands of
+ * one word of memory. That takes a tenth of a millisecond, and more for a process with thousands of
  * mappings. Of several changes, the one with the greatest number is returned. A core file does not
  * change. Fails with LS_ERROR_VANISHED if the process has ended, and with LS_ERROR_NOT_FOUND if the
- * plan is of another target that is, or was, a core file. */
+ * target is another core file than the plan's. */
 LS_API ls_error_code ls_check_plan(const ls_target* target, const ls_plan* plan,
                                    ls_plan_state* state, ls_error* error);
 /* Returns not 0 if the loader had not filled a publisher's slot yet. */
