@@ -4,9 +4,11 @@
 #include "support/preset_servers.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 
+#include "labelscope/core_file.h"
 #include "labelscope/explain.h"
 #include "labelscope/observe.h"
 #include "labelscope/plan.h"
@@ -14,6 +16,7 @@
 #include "sampling/snapshot.h"
 #include "support/catch.h"
 #include "support/rights.h"
+#include "unit/symbol/temp_folder.h"
 
 namespace labelscope::test {
 namespace {
@@ -148,6 +151,39 @@ TEST_CASE("preset servers: in each state the labels are those that the server sa
       check_threads(reader, state.child->pid, state.child->first, "");
       check_threads({reader.preset, plan_with(reader.preset, state.child->pid)}, state.child->pid,
                     state.child->first, "");
+    }
+  }
+}
+
+TEST_CASE("preset servers: a core file has the labels of the process, but for its title") {
+  if (std::system("command -v gcore >/dev/null") != 0) {
+    skip_test("gcore is not installed (Debian package gdb)");
+  }
+  const TempFolder folder;
+  for (const char* program :
+       {"postgres-15", "redis-7.0", "php-fpm", "mod-php", "mariadb", "haproxy"}) {
+    INFO(program);
+    PresetServer server(preset_server_program(program));
+    const ServerState state = server.enter(server.states().at(0));
+    const std::string file = folder.path() + "/" + program;
+    const std::string pid = std::to_string(raw(server.pid()));
+    if (std::system(("timeout 60 gcore -o '" + file + "' " + pid + " >/dev/null 2>&1").c_str()) !=
+        0) {
+      skip_test("gcore may not look at processes here");
+    }
+    const auto core = CoreFile::open(file + "." + pid, {});
+    REQUIRE(core);
+    Planner planner(
+        {.only = {LS_SOURCE_THREAD_CONTEXT}, .presets = {shipped_preset(server.preset()).parse()}});
+    auto plan = planner.plan(**core);
+    REQUIRE(plan);
+    const auto seen = snapshot_core(**core, *std::move(plan), {});
+    REQUIRE(seen);
+    CHECK(seen->threads.size() == 2);
+    for (const ThreadSnapshot& thread : seen->threads) {
+      const std::string truth = thread.first ? state.first : state.other;
+      CHECK(told(thread.seen) ==
+            truth.substr(0, std::min(truth.find(", title="), truth.find(", pool="))));
     }
   }
 }

@@ -48,13 +48,20 @@ class Compiler : private PresetPlaces {
       if (Status done = compile_need(need); !done) return std::move(done).error();
     }
     for (const DescribedLabel& label : preset_.labels) {
-      if (Status done = compile_label(label); !done) {
+      if (lacks_title(label)) {
+        plan_.name += (without_title_++ == 0 ? " without " : ", ") + label.key;
+      } else if (Status done = compile_label(label); !done) {
         return unfit("label " + label.key + ": " + done.error().context);
       }
       const auto transform = [label](std::string value) {
         return transform_value(label, std::move(value));
       };
       plan_.labels.push_back({label.key, transform, transform_text(label)});
+    }
+    if (without_title_ == preset_.labels.size()) {
+      return unfit(
+          "the title of the process is not known: a core file does not say where it is, and of "
+          "a live process the kernel says it to those who may trace it");
     }
     if (steps_.size() > LS_PRESET_STEPS) {
       return unfit("it needs " + std::to_string(steps_.size()) +
@@ -216,6 +223,10 @@ class Compiler : private PresetPlaces {
 
   // Labels.
 
+  bool lacks_title(const DescribedLabel& label) const {
+    return label.value.base == Base::kTitle && !place_.title;
+  }
+
   // Follows the pointers of `let` that an expression begins with, and reads blocks of variables:
   // all that other labels need as well, so that no condition of this one skips it.
   Status begin(const PresetExpression& expression) {
@@ -281,7 +292,10 @@ class Compiler : private PresetPlaces {
   }
 
   Status emit(const DescribedLabel& label, unsigned index, Guards& guards) {
-    if (label.value.base == Base::kTitle) return emit_title(index);
+    if (label.value.base == Base::kTitle) {
+      emit_title(index);
+      return {};
+    }
     auto at = evaluate(label.value, guards);
     if (!at) return std::move(at).error();
     const VariableType type = *label.value.type;
@@ -300,15 +314,9 @@ class Compiler : private PresetPlaces {
     }
   }
 
-  Status emit_title(unsigned index) {
-    if (!place_.title) {
-      return unfit(
-          "the kernel does not show where the title of the process is: this needs the right "
-          "to trace it");
-    }
+  void emit_title(unsigned index) {
     add_step(LS_PRESET_SET, kLeft, 0, 0, 0, *place_.title);
     add_step(LS_PRESET_EMIT_TEXT, index, kLeft, LS_VARIABLE_TEXT, 0, 0);
-    return {};
   }
 
   Status emit_number(const DescribedLabel& label, const Place& at, const VariableType& type,
@@ -361,6 +369,7 @@ class Compiler : private PresetPlaces {
   }
 
   bool checks_thread_ = false;
+  std::size_t without_title_ = 0;  // labels that are left out, because the title is not known
   PresetPlan plan_;
 };
 

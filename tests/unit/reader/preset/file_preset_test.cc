@@ -196,6 +196,15 @@ TEST_CASE("file preset: an address of the file is compared") {
   CHECK(labels_of(server, text) == "unlabelled");
 }
 
+TEST_CASE("file preset: labels of a title that is not known are left out, and it is said") {
+  const Server server;
+  const std::string text = "label title = @title\nlabel number = e+12:u32\n";
+  CHECK(labels_of(server, text) == "number=7");
+  CHECK(plan_of(server, text).publishers.at(0).named == "preset shop 2 without title");
+  CHECK(labels_of(server, "label title = @title\n").find("the title of the process is not known") !=
+        std::string::npos);
+}
+
 TEST_CASE("file preset: variables of the process label its first thread alone") {
   const Server server;
   CHECK(labels_of(server, "label number = e+12:u32\n", /*first=*/false) == "unlabelled");
@@ -234,8 +243,7 @@ TEST_CASE("file preset: what fits no variant is refused with what was found") {
   CHECK(unknown.matches);
   CHECK(unknown.why_not.find("current_entry has 8 bytes, and known are 16") != std::string::npos);
   CHECK(fit("current_entry", "variant 1 when nothing\nvariant 2 when !main\n")
-            .why_not.find("no version that the preset shop knows (1, 2)") !=
-        std::string::npos);
+            .why_not.find("no version that the preset shop knows (1, 2)") != std::string::npos);
   CHECK(labels_of(server, "label a = nothing:u64\n").find("the file has no symbol nothing") !=
         std::string::npos);
   CHECK(labels_of(server, "need entries.size == 1 \"one entry\"\nlabel a = e+12:u32\n")
