@@ -4,6 +4,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,9 +42,15 @@ ls_config make_config(const SamplerOptions& options, std::uint32_t cpus) {
   config.worker_flag = worker_flags();
   config.cpus = cpus;
   config.code_mask = code_mask();
+  static_cast<void>(getrandom(&config.label_seed, sizeof config.label_seed, 0));
   config.wakeup_bytes = ring_size(options.ring_bytes) / 2;
   return config;
 }
+
+// Label sets of waits, and totals: a set has some for each reason and kind. Memory is taken only
+// for those that are there.
+constexpr std::uint32_t kMostLabelSets = 65536;
+constexpr std::uint32_t kMostWaitTotals = 2 * kMostLabelSets;
 
 // The end of a thread is seen from the first moment on in which one may be noted.
 constexpr const char* kWaitPrograms[] = {"on_waiter_exit", "on_wakeup", "on_switch"};
@@ -109,7 +116,11 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
 
   const int cpus = libbpf_num_possible_cpus();
   if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
-  loaded->slots_ = static_cast<std::uint32_t>(cpus) * LS_SAMPLING_PROGRAMS;
+  loaded->samples_waits_ = samples_waits(options.mode);
+  // Only the programs that are used have slots; the scheduler's comes last.
+  const std::uint32_t programs =
+      loaded->samples_waits_ ? LS_SAMPLING_PROGRAMS : LS_SAMPLING_PROGRAMS - 1;
+  loaded->slots_ = static_cast<std::uint32_t>(cpus) * programs;
   resize(loaded->object_, "processes", options.max_processes);
   resize(loaded->object_, "exec_counts", options.max_processes);
   resize(loaded->object_, "unwind_processes", options.max_processes);
@@ -119,8 +130,11 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
     resize(loaded->object_, of_each_slot,
            loaded->slots_ + (object.retries ? LS_RETRY_SCRATCHES : 0));
   }
-  loaded->samples_waits_ = samples_waits(options.mode);
-  if (loaded->samples_waits_) resize(loaded->object_, "off_cpu_threads", options.max_threads);
+  if (loaded->samples_waits_) {
+    resize(loaded->object_, "off_cpu_threads", options.max_threads);
+    resize(loaded->object_, "wait_totals", kMostWaitTotals);
+    resize(loaded->object_, "label_numbers", kMostLabelSets);
+  }
   for (const char* name : kWaitPrograms) {
     if (bpf_program* program = bpf_object__find_program_by_name(loaded->object_, name)) {
       bpf_program__set_autoload(program, loaded->samples_waits_);
@@ -345,23 +359,32 @@ std::vector<std::pair<Tid, ls_off_cpu>> BpfObject::off_cpu_threads() const {
   return all;
 }
 
-Result<ls_off_cpu_sums> BpfObject::off_cpu_sums() const {
-  ls_off_cpu_sums total{};
+std::vector<std::pair<ls_wait_key, ls_wait_total>> BpfObject::wait_totals() const {
+  std::vector<std::pair<ls_wait_key, ls_wait_total>> all;
+  const int map = map_fd(object_, "wait_totals");
+  ls_wait_key key{};
+  const ls_wait_key* before = nullptr;
+  while (bpf_map_get_next_key(map, before, &key) == 0) {
+    ls_wait_total total{};
+    if (bpf_map_lookup_elem(map, &key, &total) == 0) all.emplace_back(key, total);
+    before = &key;
+  }
+  return all;
+}
+
+Result<ls_untold_waits> BpfObject::untold_waits() const {
+  ls_untold_waits sum{};
   const int cpus = libbpf_num_possible_cpus();
   if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
-  std::vector<ls_off_cpu_sums> each(static_cast<std::size_t>(cpus));
+  std::vector<ls_untold_waits> each(static_cast<std::size_t>(cpus));
   const std::uint32_t zero = 0;
-  if (bpf_map_lookup_elem(map_fd(object_, "off_cpu_sums"), &zero, each.data()) != 0) {
+  if (bpf_map_lookup_elem(map_fd(object_, "untold_waits"), &zero, each.data()) != 0) {
     return system_error(errno, "cannot read the sums of waits");
   }
-  for (const ls_off_cpu_sums& cpu : each) {
-    for (int i = 0; i < LS_WAIT_PARTS; ++i) {
-      total.part[i].ns += cpu.part[i].ns;
-      total.part[i].count += cpu.part[i].count;
-      total.part[i].lost_ns += cpu.part[i].lost_ns;
-    }
+  for (const ls_untold_waits& cpu : each) {
+    for (int i = 0; i < LS_WAIT_PARTS; ++i) sum.ns[i] += cpu.ns[i];
   }
-  return total;
+  return sum;
 }
 
 void BpfObject::cancel_retries() {

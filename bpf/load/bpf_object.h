@@ -68,7 +68,9 @@ class BpfObject {
   // end of its wait: the entry is theirs then, and may have a sample that is not yet sent.
   void forget_waiting(Tid tid, std::uint64_t left_ns);
   std::vector<std::pair<Tid, ls_off_cpu>> off_cpu_threads() const;
-  Result<ls_off_cpu_sums> off_cpu_sums() const;
+  std::vector<std::pair<ls_wait_key, ls_wait_total>> wait_totals() const;
+  // Returns the time of waits for whose totals there was no room.
+  Result<ls_untold_waits> untold_waits() const;
   // Cancels the repeated reads that were scheduled and have not run.
   void cancel_retries();
   // Ends the events of processes and threads.

@@ -11,7 +11,7 @@
 /* There is room for both parts of a stack. */
 #define LS_ROOM_BEHIND_BLOCKS ((LS_MAX_USER_FRAMES + LS_MAX_FRAMES) * 8)
 #define LS_WITH_PRESETS
-#include "labelscope/read_labels.bpf.h"
+#include "bpf/programs/label_number.bpf.h"
 
 const volatile struct ls_config config = {};
 
@@ -25,11 +25,16 @@ struct ls_scratch {
   __u32 first_pointer_known; /* as in ls_process */
   __u64 ended;               /* the process has: only its kernel stack is left to look at */
   __u64 is_worker;           /* a thread of io_uring, which runs no user code */
+  struct ls_numbering numbering;
   union {
     struct ls_sample_head sample;
     struct {
       __u8 unused[sizeof(struct ls_sample_head) - sizeof(struct ls_labels_head)];
       struct ls_labels_head answer;
+    };
+    struct {
+      __u8 unused_too[sizeof(struct ls_sample_head) - sizeof(struct ls_label_set_head)];
+      struct ls_label_set_head label_set;
     };
   };
   struct ls_reading reading;

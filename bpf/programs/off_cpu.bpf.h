@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* This samples the time that threads do not run: while they wait, and while they wait for a
- * processor. The kernel's scheduler says when:
+/* This measures and samples the time that threads do not run: while they wait, and while they wait
+ * for a processor. The kernel's scheduler says when:
  *
  *   the thread  ...runs |------ waits ------|--- runnable ---| runs in the kernel | runs...
  *                       |                   |                |                    |
  *               sched_switch          sched_wakeup     sched_switch        back to user mode
  *                 left_ns               woken_ns       both lengths,       labels, stack, record
- *                                                      drawn or not
+ *                 labels                               totals; drawn or
+ *                                                      not
  *
- * Each length is drawn by chance (ls_draw()). If it is, the thread itself takes the sample, as task
- * work on its way back to user mode (retry.bpf.h has the same way): it has run no instruction of
- * its own since, so labels and stack are those of the wait, and missing pages may come in. A wait
- * that is not drawn costs two look-ups in a map. */
+ * Totals are exact. When a thread leaves its processor, it is still the current one, so its labels
+ * are read then, and get a number (label_number.bpf.h). When it returns, the lengths are added to
+ * the total of this number, kind and system call. If a page with labels is missing, they are read
+ * on the way back to user mode instead: the thread has run no instruction of its own since.
+ *
+ * Stacks are sampled. Each length is drawn by chance (ls_draw()). If it is, the thread itself takes
+ * the sample, as task work on its way back to user mode (retry.bpf.h has the same way), where
+ * missing pages may come in. User space fits the weights of samples to the totals. */
 #ifndef LABELSCOPE_BPF_OFF_CPU_BPF_H
 #define LABELSCOPE_BPF_OFF_CPU_BPF_H
 
@@ -21,6 +26,7 @@
 
 /* These are bits of the kernel's task->flags and task->__state. */
 #define LS_TASK_KERNEL 0x00200000
+#define LS_STATE_UNINTERRUPTIBLE 0x02
 #define LS_STATE_STOPPED (0x04 | 0x08) /* by a signal, or by a tracer */
 #define LS_STATE_DEAD 0x80
 
@@ -43,13 +49,31 @@ struct {
   __uint(max_entries, 1);
 } off_cpu_threads SEC(".maps");
 
-/* All waits that have ended, whether or not they were drawn. */
+/* All waits that have ended. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, struct ls_wait_key);
+  __type(value, struct ls_wait_total);
+  __uint(max_entries, 1);
+} wait_totals SEC(".maps");
+
+/* Those for which `wait_totals` had no room. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __type(key, __u32);
-  __type(value, struct ls_off_cpu_sums);
+  __type(value, struct ls_untold_waits);
   __uint(max_entries, 1);
-} off_cpu_sums SEC(".maps");
+} untold_waits SEC(".maps");
+
+/* The numbers of label sets that user space has been sent. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, __u64);
+  __type(value, __u8);
+  __uint(max_entries, 1);
+} label_numbers SEC(".maps");
 
 /* The weight of a short wait that is drawn, in nanoseconds. User space raises it if there are more
  * samples than it has budgeted for (waiting_threads.h). */
@@ -60,12 +84,84 @@ struct {
   __uint(max_entries, 1);
 } off_cpu_unit SEC(".maps");
 
-static __always_inline void ls_add_wait(enum ls_wait_part part, __u64 ns) {
-  __u32 zero = 0;
-  struct ls_off_cpu_sums* sums = bpf_map_lookup_elem(&off_cpu_sums, &zero);
-  if (!sums) return;
-  sums->part[part].ns += ns;
-  sums->part[part].count++;
+/* Returns the bucket of a length (wire.h). */
+static __always_inline __u32 ls_wait_bucket(__u64 ns) {
+  __u32 bucket = 0;
+  ns >>= LS_WAIT_SHORTEST_LOG2 + 1;
+  for (__u32 step = 32; step != 0; step /= 2) {
+    if (ns >> step == 0) continue;
+    ns >>= step;
+    bucket += step;
+  }
+  bucket += ns != 0;
+  return bucket < LS_WAIT_BUCKETS ? bucket : LS_WAIT_BUCKETS - 1;
+}
+
+/* Nothing writes here. It is not constant, because an object has no constants but `config`. */
+static struct ls_wait_total ls_no_waits;
+
+/* Adds `count` waits that are `ns` long together. */
+static __always_inline void ls_add_waits(const struct ls_wait_key* key, __u64 ns, __u32 count) {
+  struct ls_wait_total* total = bpf_map_lookup_elem(&wait_totals, key);
+  if (!total) {
+    bpf_map_update_elem(&wait_totals, key, &ls_no_waits, BPF_NOEXIST);
+    total = bpf_map_lookup_elem(&wait_totals, key);
+  }
+  if (!total) {
+    __u32 zero = 0;
+    struct ls_untold_waits* untold = bpf_map_lookup_elem(&untold_waits, &zero);
+    if (untold && key->part < LS_WAIT_PARTS) __sync_fetch_and_add(&untold->ns[key->part], ns);
+    return;
+  }
+  __sync_fetch_and_add(&total->ns, ns);
+  __sync_fetch_and_add(&total->count, count);
+  __u32 bucket = ls_wait_bucket(ns / count);
+  if (bucket < LS_WAIT_BUCKETS) __sync_fetch_and_add(&total->log2[bucket], count);
+}
+
+static __always_inline _Bool ls_send_label_set(struct ls_scratch* own) {
+  __u64 size =
+      sizeof(own->label_set) + sizeof(own->reading.labels.head) + own->reading.labels.head.size;
+  if (size > sizeof(own->label_set) + sizeof(own->reading.labels)) return 0; /* for the verifier */
+  own->label_set.record.size = size;
+  own->label_set.record.type = LS_RECORD_LABEL_SET;
+  own->label_set.reserved = 0;
+  return bpf_ringbuf_output(&ring, &own->label_set, size, BPF_RB_NO_WAKEUP) == 0;
+}
+
+/* Returns the number of the labels in `own`, which user space knows, or will know. */
+static __always_inline __u64 ls_told_number(struct ls_scratch* own, __u32 pid) {
+  const __u8 told = 1;
+  __u64 seed = ls_mix(config.label_seed, (__u64)own->exec_count << 32 | pid);
+  __u64 number = ls_number_of_labels(&own->reading.labels, &own->numbering, seed);
+  if (number < LS_FIRST_LABEL_NUMBER || bpf_map_lookup_elem(&label_numbers, &number)) return number;
+  if (bpf_map_update_elem(&label_numbers, &number, &told, BPF_ANY)) {
+    ls_count_other(LS_COUNT_LABEL_SETS_WITHOUT_ROOM);
+    return LS_LABELS_WITHOUT_ROOM;
+  }
+  own->label_set.number = number;
+  own->label_set.pid = pid;
+  if (!ls_send_label_set(own)) {
+    bpf_map_delete_elem(&label_numbers, &number);
+    ls_count_other(LS_COUNT_DROPPED_LABEL_SETS);
+  }
+  return number;
+}
+
+/* Reads the labels of the current thread, which leaves its processor. Returns their number. */
+static __always_inline __u64 ls_labels_at_leaving(const struct ls_found_process* found,
+                                                  struct ls_ids ids) {
+  struct ls_slot slot = ls_slot_of(LS_PROGRAM_SWITCH);
+  struct ls_scratch* own = ls_scratch_at(slot.index);
+  if (!own) return LS_UNREADABLE_VANISHED;
+  ls_copy_process(own, found);
+  own->reading.x28 = ls_wanted_x28(0, &own->reading.recipes);
+  ls_read_current(slot.index, own);
+  /* What is missing now may be there when the thread returns: the page, or the recipe of a program
+   * that has just begun. */
+  if (own->reading.fault.size || own->reading.labels.head.outcome == LS_UNREADABLE_NOT_RELOCATED)
+    return LS_LABELS_LATER;
+  return ls_told_number(own, ids.pid);
 }
 
 /* Returns the weight of a wait: its length if that is `unit` or more. A shorter one weighs `unit`
@@ -91,24 +187,52 @@ static __always_inline __s32 ls_system_call_of(struct task_struct* task) {
   return LS_IS_32_BIT(mode) ? call | LS_CALL_32_BIT : call;
 }
 
-/* Notes a weight that was drawn and has no sample. */
-static __always_inline void ls_lose_wait(enum ls_wait_part part, __u64 ns) {
-  __u32 zero = 0;
-  struct ls_off_cpu_sums* sums = bpf_map_lookup_elem(&off_cpu_sums, &zero);
-  if (sums) __sync_fetch_and_add(&sums->part[part].lost_ns, ns);
-}
-
 /* Gives up all that was drawn, and counts why, if there is any. It must not stay: the thread may
  * change its labels before the next sample, which would then have the weight of this wait. */
 static __always_inline void ls_lose_drawn(struct ls_off_cpu* thread, __u32 counter) {
-  if (!(thread->drawn_ns[LS_PART_WAITING] | thread->drawn_ns[LS_PART_RUNNABLE])) return;
+  __u64 lost = 0;
 #pragma unroll
   for (int part = 0; part < LS_WAIT_PARTS; part++) {
     __u64 drawn = thread->drawn_ns[part];
     __sync_fetch_and_add(&thread->drawn_ns[part], -drawn);
-    ls_lose_wait(part, drawn);
+    lost |= drawn;
   }
-  ls_count_other(counter);
+  if (lost) ls_count_other(counter);
+}
+
+/* Adds the waits that have come while the labels were missing, now that they have a number. */
+static __always_inline void ls_add_late(struct ls_off_cpu* thread, __u64 labels) {
+#pragma unroll
+  for (__u32 part = 0; part < LS_WAIT_PARTS; part++) {
+    __u64 ns = thread->late_ns[part];
+    __u32 count = thread->late_count[part];
+    if (count == 0) continue;
+    /* A wait of this very thread may come meanwhile, if reading memory makes it wait. */
+    __sync_fetch_and_add(&thread->late_ns[part], -ns);
+    __sync_fetch_and_add(&thread->late_count[part], -count);
+    struct ls_wait_key key = {
+        .labels = labels, .pid = thread->pid, .system_call = thread->system_call, .part = part};
+    ls_add_waits(&key, ns, count);
+  }
+}
+
+/* Adds one part of a wait that has ended, and returns its weight as a sample. */
+static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, __u64 ns,
+                                         __u64 unit) {
+  if (ns == 0 || part >= LS_WAIT_PARTS) return 0;
+  if (thread->labels == LS_LABELS_LATER) {
+    __sync_fetch_and_add(&thread->late_ns[part], ns);
+    __sync_fetch_and_add(&thread->late_count[part], 1);
+  } else {
+    struct ls_wait_key key = {.labels = thread->labels,
+                              .pid = thread->pid,
+                              .system_call = thread->system_call,
+                              .part = part};
+    ls_add_waits(&key, ns, 1);
+  }
+  __u64 drawn = ls_draw(ns, unit);
+  thread->drawn_ns[part] += drawn;
+  return drawn;
 }
 
 /* Returns the entry of a thread. One that has the number of a thread which has ended, unseen, is
@@ -127,20 +251,25 @@ static __always_inline _Bool ls_takes_samples(const struct task_struct* task) {
   return !(task->flags & (LS_TASK_KERNEL | config.worker_flag));
 }
 
-static __always_inline _Bool ls_is_recorded(__u32 pid) {
-  struct ls_found_process found = ls_find_process(pid);
-  return found.process &&
-         !(found.process->until_exec && found.process->exec_count == *found.exec_count);
+static __always_inline _Bool ls_is_recorded(const struct ls_found_process* found) {
+  const struct ls_process* process = found->process;
+  return process && !(process->until_exec && process->exec_count == *found->exec_count);
 }
 
-static __always_inline void ls_leave(struct task_struct* task, _Bool runnable, _Bool stopped,
-                                     __u64 now) {
+struct ls_leaving {
+  _Bool runnable;
+  _Bool stopped;
+  _Bool uninterruptible;
+};
+
+static __always_inline void ls_leave(struct task_struct* task, struct ls_leaving how, __u64 now) {
   if (!ls_takes_samples(task)) return;
   struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
   if (ids.pid == 0) return;
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
+  struct ls_found_process found = ls_find_process(ids.pid);
   if (!thread) {
-    if (!ls_is_recorded(ids.pid) || task->flags & LS_TASK_EXITING) return;
+    if (!ls_is_recorded(&found) || task->flags & LS_TASK_EXITING) return;
     struct ls_off_cpu fresh = {.pid = ids.pid};
     if (bpf_map_update_elem(&off_cpu_threads, &ids.tid, &fresh, BPF_NOEXIST)) {
       ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
@@ -149,8 +278,12 @@ static __always_inline void ls_leave(struct task_struct* task, _Bool runnable, _
     thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
     if (!thread) return;
   }
-  thread->system_call = stopped ? LS_CALL_STOPPED : ls_system_call_of(task);
-  thread->woken_ns = runnable ? now : 0;
+  /* While labels are missing, they stay so: the thread is still in the kernel. */
+  if (thread->labels != LS_LABELS_LATER || !thread->at_work)
+    thread->labels = found.process ? ls_labels_at_leaving(&found, ids) : LS_UNREADABLE_VANISHED;
+  thread->system_call = how.stopped ? LS_CALL_STOPPED : ls_system_call_of(task);
+  thread->part = how.uninterruptible ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
+  thread->woken_ns = how.runnable ? now : 0;
   thread->left_ns = now;
 }
 
@@ -169,25 +302,16 @@ static __always_inline void ls_return(struct task_struct* task, __u64 now) {
   __u32 zero = 0;
   const __u64* unit = bpf_map_lookup_elem(&off_cpu_unit, &zero);
   if (!unit) return;
-  __u64 drawn = 0;
-  if (waited) {
-    ls_add_wait(LS_PART_WAITING, waited);
-    drawn = ls_draw(waited, *unit);
-    thread->drawn_ns[LS_PART_WAITING] += drawn;
-  }
-  if (queued) {
-    __u64 weight = ls_draw(queued, *unit);
-    ls_add_wait(LS_PART_RUNNABLE, queued);
-    thread->drawn_ns[LS_PART_RUNNABLE] += weight;
-    drawn |= weight;
-  }
-  if (!drawn) return;
+  __u64 drawn = ls_add_part(thread, thread->part, waited, *unit);
+  drawn |= ls_add_part(thread, LS_PART_RUNNABLE, queued, *unit);
+  if (!drawn && thread->labels != LS_LABELS_LATER) return;
   /* The thread has not been in user mode since, so the sample that is scheduled takes it along. */
   if (thread->at_work) return;
   thread->at_work = 1;
   if (task->flags & LS_TASK_EXITING ||
       ls_schedule_resume(task, &thread->work, &off_cpu_threads, ls_sample_wait)) {
     thread->at_work = 0;
+    ls_add_late(thread, LS_UNREADABLE_NOT_RESIDENT);
     ls_lose_drawn(thread, LS_COUNT_WAITS_REFUSED);
   }
 }
@@ -198,7 +322,11 @@ int BPF_PROG(on_switch, _Bool preempted, struct task_struct* leaves, struct task
   (void)ctx;
   __u64 now = bpf_ktime_get_ns();
   if (!(state & LS_STATE_DEAD)) {
-    ls_leave(leaves, preempted || state == 0, !preempted && state & LS_STATE_STOPPED, now);
+    const struct ls_leaving how = {
+        .runnable = preempted || state == 0,
+        .stopped = !preempted && state & LS_STATE_STOPPED,
+        .uninterruptible = !preempted && state & LS_STATE_UNINTERRUPTIBLE};
+    ls_leave(leaves, how, now);
   }
   ls_return(comes, now);
   return 0;
@@ -210,6 +338,7 @@ int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct ls_ids ids = ls_ids_of((struct task_struct*)ctx->args[0], config.pid_namespace);
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread) return 0;
+  ls_add_late(thread, LS_UNREADABLE_VANISHED);
   ls_lose_drawn(thread, LS_COUNT_WAITS_OF_ENDED);
   bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
   return 0;
@@ -239,13 +368,35 @@ static __always_inline void ls_send_wait(struct ls_scratch* own, struct ls_off_c
   if (own->reading.labels.head.flags & LS_TRUNCATED) ls_count_other(LS_COUNT_TRUNCATED);
   if (ls_send_sample(own)) return;
   ls_count_other(LS_COUNT_DROPPED_SAMPLE);
-  ls_lose_wait(part, own->sample.weight_ns);
+}
+
+/* Reads the labels of the current thread, and brings pages in for that. */
+static __always_inline void ls_read_patiently(__u32 index, struct ls_scratch* own, __u32 pid) {
+  struct ls_found_process found = ls_find_process(pid);
+  ls_clear_labels(&own->reading.labels);
+  own->reading.fault.size = 0;
+  own->ended = found.process == 0;
+  own->is_worker = 0;
+  if (!found.process) {
+    own->reading.labels.head.outcome = LS_UNREADABLE_VANISHED;
+    return;
+  }
+  ls_copy_process(own, &found);
+  own->reading.x28 = ls_wanted_x28(0, &own->reading.recipes);
+  struct ls_retry_rounds rounds = {ls_known_pointer(own, ls_current_thread().pointer), index};
+  bpf_loop(LS_RETRY_ROUNDS, ls_read_and_touch, &rounds, 0);
 }
 
 static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
                                             struct ls_off_cpu* thread) {
-  struct ls_found_process found = ls_find_process(thread->pid);
   struct ls_slot slot = {LS_COUNTERS_OTHERS, index};
+  ls_read_patiently(index, own, thread->pid);
+  if (thread->labels == LS_LABELS_LATER) {
+    __u64 number =
+        own->reading.fault.size ? LS_UNREADABLE_NOT_RESIDENT : ls_told_number(own, thread->pid);
+    ls_add_late(thread, number);
+    thread->labels = number;
+  }
   own->sample.time_ns = bpf_ktime_get_ns();
   own->sample.retry_id = 0;
   own->sample.thread_ns = ls_current_thread().time_ns;
@@ -254,18 +405,6 @@ static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
   own->sample.system_call = thread->system_call;
   own->sample.stack = (struct ls_stack_head){};
   bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
-  ls_clear_labels(&own->reading.labels);
-  own->reading.fault.size = 0;
-  own->ended = found.process == 0;
-  own->is_worker = 0;
-  if (!found.process) {
-    own->reading.labels.head.outcome = LS_UNREADABLE_VANISHED;
-  } else {
-    ls_copy_process(own, &found);
-    own->reading.x28 = ls_wanted_x28(0, &own->reading.recipes);
-    struct ls_retry_rounds rounds = {ls_known_pointer(own, ls_current_thread().pointer), index};
-    bpf_loop(LS_RETRY_ROUNDS, ls_read_and_touch, &rounds, 0);
-  }
   ls_take_own_stack(slot, own);
 }
 
@@ -280,12 +419,14 @@ static int ls_sample_wait(struct bpf_map* map, void* key, void* value) {
     if (own) {
       ls_observe_wait(index, own, thread);
       ls_send_wait(own, thread, LS_PART_WAITING, LS_WAITING);
+      ls_send_wait(own, thread, LS_PART_UNINTERRUPTIBLE, LS_UNINTERRUPTIBLE);
       ls_send_wait(own, thread, LS_PART_RUNNABLE, LS_RUNNABLE);
     }
     bpf_map_push_elem(&free_scratches, &index, BPF_ANY);
   } else {
     ls_lose_drawn(thread, LS_COUNT_WAITS_WITHOUT_SCRATCH);
   }
+  ls_add_late(thread, LS_UNREADABLE_NOT_RESIDENT);
   thread->at_work = 0;
   /* Reading memory may wait, too. What is drawn of that behind the sending has no sample. */
   ls_lose_drawn(thread, LS_COUNT_WAITS_REFUSED);

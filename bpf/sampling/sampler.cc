@@ -5,6 +5,7 @@
 //                               +-- LABELS (its answer) -----> HeldSamples --> handler
 //                               +-- FORK, EXEC, EXIT --------> ProcessTable -> handler, tables
 //                               +-- THREAD_END --------------> ThreadClocks -> handler
+//                               +-- LABEL_SET ---------------------------> handler
 //
 //   rings of the perf events --> perf_ring.h --- mappings -------------------> handler, tables
 //
@@ -83,7 +84,7 @@ class LoadedSampler final : public BpfSampler {
   Status stop(EventHandler& handler) override;
   Counters counters() const override;
   std::string_view event_name() const override { return events_->name(); }
-  WaitSums waits() const override { return waits_; }
+  std::vector<WaitTotal> wait_totals() const override { return wait_totals_; }
   bool retries() const override { return object_->retries(); }
   std::string_view retry_problem() const override { return object_->retry_problem(); }
   bool retries_refused() const override { return object_->retries_refused(); }
@@ -131,7 +132,7 @@ class LoadedSampler final : public BpfSampler {
   OwnCounts own_;
   std::uint64_t open_waits_ = 0;  // samples of waits that had not ended
   std::array<std::uint64_t, LS_OUTCOME_COUNT> open_outcomes_{};
-  WaitSums waits_;
+  std::vector<WaitTotal> wait_totals_;
   PerfRing::Handler mappings_;
   std::optional<ls_counters> final_;
 };
@@ -225,6 +226,10 @@ void LoadedSampler::take(std::span<const std::byte> bytes) {
     if (!clocks_.was_replaced(end->pid, end->tid)) {
       hand_out(clocks_.end(end->pid, end->tid, end->thread_ns));
     }
+  } else if (auto* set = std::get_if<LabelSetRecord>(&*record)) {
+    label_bytes_.clear();
+    append_label_bytes(set->labels, label_bytes_);
+    handler_->on_label_set(set->pid, set->number, label_bytes_);
   }
 }
 
@@ -408,20 +413,10 @@ bool LoadedSampler::is_sampling_waits() const {
 
 void LoadedSampler::take_open_waits() {
   if (!waiting_) return;
-  if (const auto sums = object_->off_cpu_sums()) {
-    const auto& waiting = sums->part[LS_PART_WAITING];
-    const auto& runnable = sums->part[LS_PART_RUNNABLE];
-    waits_ = {.waiting_ns = waiting.ns,
-              .runnable_ns = runnable.ns,
-              .lost_waiting_ns = waiting.lost_ns,
-              .lost_runnable_ns = runnable.lost_ns};
-  }
-  waiting_->take_open([this](const Sample& sample, bool is_open) {
+  wait_totals_ = waiting_->totals();
+  waiting_->take_open([this](const Sample& sample) {
     ++open_waits_;
     ++open_outcomes_[sample.outcome];
-    if (is_open) {
-      (sample.kind == LS_WAITING ? waits_.waiting_ns : waits_.runnable_ns) += sample.weight_ns;
-    }
     handler_->on_sample(sample);
   });
 }

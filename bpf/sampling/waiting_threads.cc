@@ -26,6 +26,9 @@ namespace {
 
 constexpr std::uint64_t kLargestUnit = 1'000'000'000;
 
+constexpr ls_sample_kind kKindOfPart[] = {LS_WAITING, LS_UNINTERRUPTIBLE, LS_RUNNABLE};
+static_assert(std::size(kKindOfPart) == LS_WAIT_PARTS);
+
 std::string thread_path(Pid pid, Tid tid, const char* name) {
   return "/proc/" + std::to_string(raw(pid)) + "/task/" + std::to_string(raw(tid)) + "/" + name;
 }
@@ -119,6 +122,8 @@ Status WaitingThreads::begin(Pid pid) {
     ls_off_cpu state{};
     state.left_ns = now_ns();
     state.pid = static_cast<std::uint32_t>(raw(pid));
+    state.labels = LS_LABELS_LATER;
+    state.part = waits == 'D' ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
     state.system_call = system_call_of(pid, thread.tid, waits);
     auto added = object_.add_waiting(thread.tid, state);
     if (!added && added.error().code == ErrorCode::kLimit) {
@@ -169,9 +174,8 @@ void WaitingThreads::close(std::uint64_t now_ns) {
   });
 }
 
-void WaitingThreads::take(Tid tid, const ls_off_cpu& thread,
-                          const std::uint64_t (&parts)[LS_WAIT_PARTS], bool is_open,
-                          const Take& take) const {
+void WaitingThreads::take(Tid tid, const ls_off_cpu& thread, const __u64 (&parts)[LS_WAIT_PARTS],
+                          std::uint32_t flags, const Take& take) const {
   std::vector<std::byte> labels;
   Sample sample;
   sample.time_ns = closed_ns_;
@@ -179,21 +183,21 @@ void WaitingThreads::take(Tid tid, const ls_off_cpu& thread,
   sample.tid = tid;
   sample.system_call = thread.system_call;
   sample.outcome = LS_UNREADABLE_VANISHED;
+  sample.flags = flags;
   if (wants_stacks_) sample.stack.end = LS_STACK_MISSING;
   const auto seen = seen_.find(raw(tid));
   if (seen != seen_.end() && seen->second.left_ns == thread.left_ns) {
     const ThreadSnapshot& read = seen->second.thread;
     sample.comm = read.name;
     sample.outcome = read.seen.outcome;
-    sample.flags = read.seen.flags;
+    sample.flags |= read.seen.flags;
     append_label_bytes(read.seen.labels, labels);
     sample.label_bytes = labels;
   }
-  for (const auto& [part, kind] :
-       {std::pair(LS_PART_WAITING, LS_WAITING), std::pair(LS_PART_RUNNABLE, LS_RUNNABLE)}) {
-    sample.kind = kind;
+  for (int part = 0; part < LS_WAIT_PARTS; ++part) {
+    sample.kind = kKindOfPart[part];
     sample.weight_ns = parts[part];
-    if (sample.weight_ns != 0) take(sample, is_open);
+    if (sample.weight_ns != 0) take(sample);
   }
 }
 
@@ -201,11 +205,45 @@ void WaitingThreads::take_open(const Take& take) {
   for (const auto& [tid, thread] : open_) {
     const std::uint64_t woken = std::min<std::uint64_t>(thread.woken_ns, closed_ns_);
     const std::uint64_t until = woken >= thread.left_ns ? woken : closed_ns_;
-    this->take(tid, thread, {until - thread.left_ns, closed_ns_ - until}, true, take);
+    __u64 parts[LS_WAIT_PARTS] = {};
+    parts[thread.part] = until - thread.left_ns;
+    parts[LS_PART_RUNNABLE] = closed_ns_ - until;
+    this->take(tid, thread, parts, LS_STILL_WAITING, take);
   }
   for (const auto& [tid, thread] : object_.off_cpu_threads()) {
-    this->take(tid, thread, {thread.drawn_ns[0], thread.drawn_ns[1]}, false, take);
+    // If the kernel has not read the labels, the time is in no total.
+    const bool is_late = thread.labels == LS_LABELS_LATER;
+    this->take(tid, thread, is_late ? thread.late_ns : thread.drawn_ns,
+               is_late ? LS_STILL_WAITING : 0, take);
   }
+}
+
+std::vector<WaitTotal> WaitingThreads::totals() const {
+  std::vector<WaitTotal> all;
+  for (const auto& [key, total] : object_.wait_totals()) {
+    WaitTotal made;
+    made.pid = Pid{static_cast<std::int32_t>(key.pid)};
+    made.kind = kKindOfPart[key.part];
+    made.system_call = key.system_call;
+    made.labels = key.labels;
+    if (key.labels >= LS_OUTCOME_COUNT && key.labels < LS_FIRST_LABEL_NUMBER) {
+      made.labels = kUnknownLabels;
+    }
+    made.time_ns = total.ns;
+    made.count = total.count;
+    std::ranges::copy(total.log2, made.lengths.begin());
+    all.push_back(made);
+  }
+  const auto untold = object_.untold_waits();
+  for (int part = 0; untold && part < LS_WAIT_PARTS; ++part) {
+    if (untold->ns[part] == 0) continue;
+    WaitTotal made;
+    made.kind = kKindOfPart[part];
+    made.labels = kUnknownLabels;
+    made.time_ns = untold->ns[part];
+    all.push_back(made);
+  }
+  return all;
 }
 
 }  // namespace labelscope

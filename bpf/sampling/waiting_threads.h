@@ -47,14 +47,17 @@ class WaitingThreads {
 
   // The end has three steps: look(), while waits still count, reads the labels of all threads that
   // wait. close() notes which waits are open; call it when waits have just ceased to count. Then
-  // take_open() makes a sample of each open wait, and of what was drawn of threads that have not
-  // come back to user mode by now; `is_open` is false for these, whose time is in the sums already.
-  // Such a sample has no stack, because no other thread can take it.
-  using Take = std::function<void(const Sample&, bool is_open)>;
+  // take_open() makes a sample of each open wait (LS_STILL_WAITING), and of the waits of threads
+  // that have not come back to user mode by now. Such a sample has no stack, because no other
+  // thread can take it.
+  using Take = std::function<void(const Sample&)>;
   void look();
   void close(std::uint64_t now_ns);
   void take_open(const Take& take);
   static std::uint64_t now_ns();
+  // Returns what the kernel has added up. Those of which it knows no more than the kind have the
+  // process 0.
+  std::vector<WaitTotal> totals() const;
 
  private:
   // What a thread's labels were while it was in the wait that had begun then.
@@ -63,8 +66,8 @@ class WaitingThreads {
     ThreadSnapshot thread;
   };
   std::unordered_map<std::int32_t, ThreadSnapshot> read_threads(Pid pid);
-  void take(Tid tid, const ls_off_cpu& thread, const std::uint64_t (&parts)[LS_WAIT_PARTS],
-            bool is_open, const Take& take) const;
+  void take(Tid tid, const ls_off_cpu& thread, const __u64 (&parts)[LS_WAIT_PARTS],
+            std::uint32_t flags, const Take& take) const;
 
   // So many samples a second cost less than a tenth of a processor. Each thread has two for each
   // period at most, but there may be thousands of threads.

@@ -9,29 +9,31 @@
 #include "labelscope/outcome.h"
 
 /* The list has X(enumerator, enum class Counter of sampling/counters.h). */
-#define LS_NAMED_COUNTERS(X)                                                                     \
-  X(LS_COUNT_FOREIGN, kOfOtherProcesses)            /* returned at once, not taken */            \
-  X(LS_COUNT_OTHER_NAMESPACE, kOutsidePidNamespace) /* the same */                               \
-  X(LS_COUNT_NO_SCRATCH, kNoScratch) /* cannot happen, but the verifier requires the check */    \
-  X(LS_COUNT_DROPPED_LABELS, kDroppedLabelReads) /* their samples end as vanished */             \
-  X(LS_COUNT_DROPPED_FORK, kDroppedForks)                                                        \
-  X(LS_COUNT_DROPPED_EXEC, kDroppedExecs)                                                        \
-  X(LS_COUNT_DROPPED_EXIT, kDroppedExits)                                                        \
-  X(LS_COUNT_USER_STACK_FAILED, kUserStackFailed)                                                \
-  X(LS_COUNT_KERNEL_STACK_FAILED, kKernelStackFailed)                                            \
-  X(LS_COUNT_RETRY_SCHEDULED, kRetriesScheduled)                                                 \
-  X(LS_COUNT_RETRY_SENT, kRetriesSent)                                                           \
-  X(LS_COUNT_RETRY_UNSENT, kRetriesOfDroppedSamples)                                             \
-  X(LS_COUNT_RETRY_BUSY, kRetriesRefusedPending) /* one is in progress for this thread */        \
-  X(LS_COUNT_RETRY_TABLE_FULL, kRetriesRefusedTableFull)                                         \
-  X(LS_COUNT_RETRY_REFUSED, kRetriesRefusedByKernel)                                             \
-  X(LS_COUNT_RETRY_EXITING, kRetriesRefusedExiting) /* the thread never runs user code again */  \
-  X(LS_COUNT_RETRY_NO_SCRATCH, kRetriesWithoutScratch)                                           \
-  X(LS_COUNT_WAITS_WITHOUT_ROOM, kWaitsWithoutRoom) /* the map of threads is full */             \
-  X(LS_COUNT_WAITS_REFUSED, kWaitsRefused)          /* the kernel did not schedule the sample */ \
-  X(LS_COUNT_WAITS_WITHOUT_SCRATCH, kWaitsWithoutScratch)                                        \
-  X(LS_COUNT_WAITS_OF_ENDED, kWaitsOfEnded) /* the thread never came back to user mode */        \
-  X(LS_COUNT_CHILD_NOT_FOLLOWED, kChildrenNotFollowed) /* the map of processes is full */
+#define LS_NAMED_COUNTERS(X)                                                                       \
+  X(LS_COUNT_FOREIGN, kOfOtherProcesses)            /* returned at once, not taken */              \
+  X(LS_COUNT_OTHER_NAMESPACE, kOutsidePidNamespace) /* the same */                                 \
+  X(LS_COUNT_NO_SCRATCH, kNoScratch) /* cannot happen, but the verifier requires the check */      \
+  X(LS_COUNT_DROPPED_LABELS, kDroppedLabelReads) /* their samples end as vanished */               \
+  X(LS_COUNT_DROPPED_FORK, kDroppedForks)                                                          \
+  X(LS_COUNT_DROPPED_EXEC, kDroppedExecs)                                                          \
+  X(LS_COUNT_DROPPED_EXIT, kDroppedExits)                                                          \
+  X(LS_COUNT_USER_STACK_FAILED, kUserStackFailed)                                                  \
+  X(LS_COUNT_KERNEL_STACK_FAILED, kKernelStackFailed)                                              \
+  X(LS_COUNT_RETRY_SCHEDULED, kRetriesScheduled)                                                   \
+  X(LS_COUNT_RETRY_SENT, kRetriesSent)                                                             \
+  X(LS_COUNT_RETRY_UNSENT, kRetriesOfDroppedSamples)                                               \
+  X(LS_COUNT_RETRY_BUSY, kRetriesRefusedPending) /* one is in progress for this thread */          \
+  X(LS_COUNT_RETRY_TABLE_FULL, kRetriesRefusedTableFull)                                           \
+  X(LS_COUNT_RETRY_REFUSED, kRetriesRefusedByKernel)                                               \
+  X(LS_COUNT_RETRY_EXITING, kRetriesRefusedExiting) /* the thread never runs user code again */    \
+  X(LS_COUNT_RETRY_NO_SCRATCH, kRetriesWithoutScratch)                                             \
+  X(LS_COUNT_WAITS_WITHOUT_ROOM, kWaitsWithoutRoom) /* the map of threads is full */               \
+  X(LS_COUNT_WAITS_REFUSED, kWaitsRefused)          /* the kernel did not schedule the sample */   \
+  X(LS_COUNT_WAITS_WITHOUT_SCRATCH, kWaitsWithoutScratch)                                          \
+  X(LS_COUNT_WAITS_OF_ENDED, kWaitsOfEnded) /* the thread never came back to user mode */          \
+  X(LS_COUNT_LABEL_SETS_WITHOUT_ROOM, kLabelSetsWithoutRoom) /* of whose waits there are totals */ \
+  X(LS_COUNT_DROPPED_LABEL_SETS, kDroppedLabelSets)          /* another record of them follows */  \
+  X(LS_COUNT_CHILD_NOT_FOLLOWED, kChildrenNotFollowed)       /* the map of processes is full */
 
 #define LS_COUNTER_ENUMERATOR(name, counter) name,
 enum ls_counter {

@@ -95,6 +95,16 @@ Result<Record> decode_answer(Cursor& cursor) {
   return Record(AnswerRecord{head->retry_id, *labels});
 }
 
+Result<Record> decode_label_set(Cursor& cursor) {
+  const auto* head = cursor.take<ls_label_set_head>();
+  if (!head) return malformed("no head of a label set");
+  Result<WireLabels> labels = take_labels(cursor);
+  if (!labels) return std::move(labels).error();
+  if (!cursor.empty()) return malformed("a wrong size");
+  if (head->number < LS_FIRST_LABEL_NUMBER) return malformed("a number that is no label set's");
+  return Record(LabelSetRecord{static_cast<Pid>(head->pid), head->number, *labels});
+}
+
 Result<Record> decode_process(Cursor& cursor, ProcessRecord::Kind kind) {
   const auto* event = cursor.take<ls_process_event>();
   if (!event || !cursor.empty()) return malformed("a wrong size");
@@ -133,6 +143,8 @@ Result<Record> decode_record(std::span<const std::byte> bytes) {
       return decode_process(cursor, ProcessRecord::Kind::kExit);
     case LS_RECORD_THREAD_END:
       return decode_thread_end(cursor);
+    case LS_RECORD_LABEL_SET:
+      return decode_label_set(cursor);
     default:
       return malformed("an unknown type");
   }

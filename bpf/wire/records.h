@@ -44,7 +44,14 @@ struct ThreadEndRecord {
   std::uint64_t thread_ns = 0;
 };
 
-using Record = std::variant<SampleRecord, AnswerRecord, ProcessRecord, ThreadEndRecord>;
+struct LabelSetRecord {
+  Pid pid{};
+  std::uint64_t number = 0;
+  WireLabels labels;
+};
+
+using Record =
+    std::variant<SampleRecord, AnswerRecord, ProcessRecord, ThreadEndRecord, LabelSetRecord>;
 
 // Returns views into `bytes`, which must be 8-aligned as the ring buffer's records are. Fails with
 // kMalformed for anything that wire.h does not describe.

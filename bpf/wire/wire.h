@@ -6,6 +6,7 @@
  *   SAMPLE            ls_sample_head, ls_label_head, label blocks, user addresses, kernel addresses
  *                     (both leaf first)
  *   LABELS            ls_labels_head, ls_label_head, label blocks: the repeated read of a SAMPLE
+ *   LABEL_SET         ls_label_set_head, ls_label_head, label blocks: what has this number
  *   FORK, EXEC, EXIT  ls_process_event
  *   THREAD_END        ls_thread_end
  *
@@ -27,7 +28,8 @@ enum ls_record_type {
   LS_RECORD_FORK = 3,
   LS_RECORD_EXEC = 4,
   LS_RECORD_EXIT = 5,
-  LS_RECORD_THREAD_END = 6
+  LS_RECORD_THREAD_END = 6,
+  LS_RECORD_LABEL_SET = 7
 };
 
 #define LS_COMM_SIZE 16
@@ -44,8 +46,9 @@ enum ls_record_type {
  * perf event comes in the middle of whatever runs on its CPU. So each program has a slot of its own
  * on each CPU: an entry of each map that it writes to without a lock. */
 enum ls_sampling_program {
-  LS_PROGRAM_EVENT = 0, /* sample() */
-  LS_SAMPLING_PROGRAMS = 1
+  LS_PROGRAM_EVENT = 0,  /* sample() */
+  LS_PROGRAM_SWITCH = 1, /* on_switch() */
+  LS_SAMPLING_PROGRAMS = 2
 };
 
 struct ls_record_head {
@@ -79,6 +82,14 @@ struct ls_sample_head {
 struct ls_labels_head {
   struct ls_record_head record;
   __u64 retry_id;
+};
+
+/* It comes before the first use of its number, or some other record of the same number does. */
+struct ls_label_set_head {
+  struct ls_record_head record;
+  __u64 number; /* label_number.bpf.h */
+  __u32 pid;
+  __u32 reserved;
 };
 
 struct ls_process_event {
@@ -118,18 +129,49 @@ struct ls_process {
   __u32 until_exec; /* it is still labelscope's own child: samples count after an exec */
 };
 
-/* A wait has two parts: until the thread is woken, and from then on until it has a processor. */
-enum ls_wait_part { LS_PART_WAITING = 0, LS_PART_RUNNABLE = 1, LS_WAIT_PARTS = 2 };
+/* A wait has two parts: until the thread is woken, and from then on until it has a processor. In
+ * the first part signals may interrupt the thread, or not (state D, mostly for a device). */
+enum ls_wait_part {
+  LS_PART_WAITING = 0,
+  LS_PART_UNINTERRUPTIBLE = 1,
+  LS_PART_RUNNABLE = 2,
+  LS_WAIT_PARTS = 3
+};
+
+/* Numbers of label sets below the first are outcomes, or one of these. */
+#define LS_LABELS_LATER 30        /* they are not read yet: something is missing */
+#define LS_LABELS_WITHOUT_ROOM 31 /* there were too many label sets */
+#define LS_FIRST_LABEL_NUMBER 32
+LS_ASSERT(LS_OUTCOME_COUNT <= LS_LABELS_LATER);
+
+/* All waits of one kind under one label set. */
+struct ls_wait_key {
+  __u64 labels; /* a number as above */
+  __u32 pid;
+  __s32 system_call; /* as in ls_sample_head */
+  __u32 part;        /* enum ls_wait_part */
+  __u32 reserved;
+};
+
+struct ls_wait_total {
+  __u64 ns;
+  __u64 count;
+  __u32 log2[LS_WAIT_BUCKETS];
+};
 
 /* A thread of a recorded process, as a value of the map `off_cpu_threads` (off_cpu.bpf.h). Its
  * times are by CLOCK_MONOTONIC. */
 struct ls_off_cpu {
-  __u64 left_ns;                 /* when it left its processor; 0 while it has one */
-  __u64 woken_ns;                /* when it was woken; 0: not yet */
-  __u64 drawn_ns[LS_WAIT_PARTS]; /* weights of waits that were drawn and not yet sent */
-  __u32 pid;                     /* as labelscope counts */
-  __s32 system_call;             /* as in ls_sample_head */
-  __u32 at_work;                 /* its task work is scheduled */
+  __u64 left_ns;                   /* when it left its processor; 0 while it has one */
+  __u64 woken_ns;                  /* when it was woken; 0: not yet */
+  __u64 labels;                    /* number of its label set when it left */
+  __u64 drawn_ns[LS_WAIT_PARTS];   /* weights of waits that were drawn and not yet sent */
+  __u64 late_ns[LS_WAIT_PARTS];    /* waits that count as soon as the labels are read */
+  __u32 late_count[LS_WAIT_PARTS]; /* so many waits */
+  __u32 pid;                       /* as labelscope counts */
+  __s32 system_call;               /* as in ls_sample_head */
+  __u32 part;                      /* enum ls_wait_part: its first part */
+  __u32 at_work;                   /* its task work is scheduled */
   __u32 reserved;
 #ifdef __bpf__
   struct bpf_task_work work;
@@ -138,13 +180,9 @@ struct ls_off_cpu {
 #endif
 };
 
-/* The waits that have ended, drawn or not. */
-struct ls_off_cpu_sums {
-  struct {
-    __u64 ns;
-    __u64 count;
-    __u64 lost_ns; /* weights that were drawn and never reached the ring */
-  } part[LS_WAIT_PARTS];
+/* The waits for whose totals there was no room. */
+struct ls_untold_waits {
+  __u64 ns[LS_WAIT_PARTS];
 };
 
 /* User space sets this before it loads the programs: the verifier then removes the code that is
@@ -156,6 +194,7 @@ struct ls_config {
   __u32 follow_children;
   __u32 worker_flag;  /* bit of task->flags that marks io_uring's threads; 0 if there is none */
   __u32 cpus;         /* the largest number of a CPU plus one: each program has so many slots */
+  __u64 label_seed;   /* the secret that label numbers begin with */
   __u64 code_mask;    /* the bits of a return address that are not its signature (aarch64) */
   __u64 wakeup_bytes; /* fill level of the ring buffer at which its reader is woken */
 };
@@ -166,8 +205,11 @@ LS_ASSERT(sizeof(struct ls_process_event) == 40);
 LS_ASSERT(sizeof(struct ls_thread_end) == 24);
 LS_ASSERT(sizeof(struct ls_ending) == 16);
 LS_ASSERT(sizeof(struct ls_process) == 24 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
-LS_ASSERT(sizeof(struct ls_off_cpu) == 56);
-LS_ASSERT(sizeof(struct ls_config) == 40);
+LS_ASSERT(sizeof(struct ls_label_set_head) == 24);
+LS_ASSERT(sizeof(struct ls_wait_key) == 24);
+LS_ASSERT(sizeof(struct ls_wait_total) == 144);
+LS_ASSERT(sizeof(struct ls_off_cpu) == 112);
+LS_ASSERT(sizeof(struct ls_config) == 48);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 64);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, kind) == 70);

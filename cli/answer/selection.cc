@@ -130,6 +130,7 @@ Result<std::vector<SeenValues>> select(Profile& profile, const Selection& select
     return all;
   };
   std::erase_if(profile.rows, [&](const SampleRow& row) { return !wanted(row); });
+  profile.waits.clear();  // totals are of no time, thread or function
   profile.ledger = ledger_of_rows(profile);
   profile.remarks.push_back("only samples " + words_of(selection));
   return seen;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/answer/wait_lengths.h"
 #include "cli/format/common/frame_tree.h"
 #include "cli/format/common/json_values.h"
 #include "cli/format/common/leaf_functions.h"
@@ -53,6 +54,8 @@ struct Amount {
     part.count += row.count;
     part.weight_ns += row.weight_ns;
   }
+  // Waits that were not sampled have a time, and no samples.
+  bool is_nothing() const { return count == 0 && weight_ns == 0; }
   // Leaves functions out: they are only shown for single values.
   void add(const Amount& other) {
     count += other.count;
@@ -106,8 +109,20 @@ Grouped group_by_value(const RowLabels& labels, LeafFunctions& functions,
 struct TableRow {
   std::string value;  // escaped
   Amount amount;
-  bool ours = false;  // a remark of ours and not a value
+  bool ours = false;    // a remark of ours and not a value
+  WaitLengths waits{};  // of waits for anything but a processor
 };
+
+// Gives the rows of these values their waits.
+void add_waits(std::vector<TableRow>& table, const std::vector<std::string>& values,
+               const WaitsOfKey& waits, const Profile& profile) {
+  for (std::size_t i = 0; i < table.size() && i < values.size() && !table[i].ours; ++i) {
+    const std::vector<WaitLengths>* lengths = waits.of(values[i]);
+    for (std::size_t kind = 0; lengths != nullptr && kind < lengths->size(); ++kind) {
+      if (profile.values[kind] != time_value(LS_RUNNABLE)) table[i].waits.add((*lengths)[kind]);
+    }
+  }
+}
 
 std::vector<TableRow> table_rows(Grouped&& grouped, std::size_t max_values) {
   auto& [values, without, unreadable] = grouped;
@@ -121,8 +136,8 @@ std::vector<TableRow> table_rows(Grouped&& grouped, std::size_t max_values) {
     for (std::size_t i = shown; i < values.size(); ++i) rest.amount.add(values[i].second);
     table.push_back(std::move(rest));
   }
-  if (without.count > 0) table.push_back({std::string(kUnsetText), std::move(without), true});
-  if (unreadable.count > 0) table.push_back({"(unreadable)", std::move(unreadable), true});
+  if (!without.is_nothing()) table.push_back({std::string(kUnsetText), std::move(without), true});
+  if (!unreadable.is_nothing()) table.push_back({"(unreadable)", std::move(unreadable), true});
   return table;
 }
 
@@ -144,13 +159,28 @@ std::string bar(std::uint64_t part, std::uint64_t largest, std::size_t width, bo
   return text;
 }
 
-// If there are several kinds of time, each has a column behind the one of their sum.
+// Returns the value types that have a column: all of several, but for those that nothing has.
+std::vector<std::size_t> kinds_of(const std::vector<TableRow>& table, const Profile& profile) {
+  std::vector<std::size_t> kinds;
+  for (std::size_t i = 0; i < profile.kind_count(); ++i) {
+    const bool any = std::ranges::any_of(
+        table, [&](const TableRow& row) { return row.amount.by_value[i] != 0; });
+    if (any) kinds.push_back(i);
+  }
+  return kinds;
+}
+
+// If there are several kinds of time, each has a column behind the one of their sum. If waits were
+// counted by length, two more columns have the median, and what 99 of 100 do not exceed.
 void render_table(const std::string& title, const std::vector<TableRow>& table,
                   const LeafFunctions& functions, const ShareError& errors, const Profile& profile,
                   const SummaryStyle& style, std::ostream& out) {
   const ValueType whole_value = profile.whole_value();
   const std::string& unit = whole_value.unit;
-  const std::size_t kinds = profile.kind_count();
+  const std::vector<std::size_t> kinds = kinds_of(table, profile);
+  const bool has_waits =
+      std::ranges::any_of(table, [](const TableRow& row) { return row.waits.count() != 0; });
+  const std::size_t columns = kinds.size() + (has_waits ? 2 : 0);
   const bool sampled = profile.counts_samples();
   const std::string count_title = escape_terminal(profile.counted);
   constexpr std::size_t kShareWidth = 7;
@@ -162,7 +192,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
           ? 9
           : std::max<std::size_t>(13, std::min<std::size_t>(20, count_columns(count_title) + 2));
   const std::size_t numbers_width =
-      kShareWidth + error_width + (1 + kinds) * kTimeWidth + count_width + 2;
+      kShareWidth + error_width + (1 + columns) * kTimeWidth + count_width + 2;
   constexpr std::size_t kLeastWidth = 16;
   constexpr const char* kIndent = "    ";
   ShortNames names;
@@ -198,7 +228,8 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   out << paint(style.color, kBold, value_cell(title)) << right("share", kShareWidth)
       << std::string(error_width, ' ')
       << right(whole_value.is_time() ? "time" : escape_terminal(unit), kTimeWidth);
-  for (std::size_t i = 0; i < kinds; ++i) out << right(profile.values[i].name, kTimeWidth);
+  for (const std::size_t kind : kinds) out << right(profile.values[kind].name, kTimeWidth);
+  if (has_waits) out << right("p50 wait", kTimeWidth) << right("p99 wait", kTimeWidth);
   out << right(first_columns(count_title, count_width - 1), count_width) << '\n';
   for (std::size_t i = 0; i < table.size(); ++i) {
     const TableRow& row = table[i];
@@ -209,8 +240,12 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
         (sampled ? right(error_text(errors.of(row.amount.by_account), style.unicode), error_width)
                  : std::string()) +
         right(amount_text(row.amount.weight_ns, unit), kTimeWidth);
-    for (std::size_t k = 0; k < kinds; ++k) {
-      line += right(amount_text(row.amount.by_value[k], unit), kTimeWidth);
+    for (const std::size_t kind : kinds) {
+      line += right(amount_text(row.amount.by_value[kind], unit), kTimeWidth);
+    }
+    for (const double part : {0.5, 0.99}) {
+      if (!has_waits) break;
+      line += right(row.waits.count() == 0 ? "" : time_text(row.waits.quantile(part)), kTimeWidth);
     }
     line += right(std::to_string(row.amount.count), count_width);
     const std::string drawn = bar(row.amount.weight_ns, largest, bar_width, style.unicode);
@@ -221,8 +256,8 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
       out << paint(style.color, kDim, value_cell(text))
           << right(percent_text(share_of_1000(part.weight_ns, whole)), kShareWidth)
           << std::string(error_width, ' ') << right(amount_text(part.weight_ns, unit), kTimeWidth)
-          << std::string(kinds * kTimeWidth, ' ') << right(std::to_string(part.count), count_width)
-          << '\n';
+          << std::string(columns * kTimeWidth, ' ')
+          << right(std::to_string(part.count), count_width) << '\n';
     }
   }
 }
@@ -292,8 +327,12 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
     Grouped grouped = group_by_value(labels, functions, rows, keys[i]);
     SummaryStyle its = style;
     if (keys[i] == kFunctionKey) its.functions = 0;  // a function has one function below it: itself
-    render_table(escape_terminal(keys[i]), table_rows(std::move(grouped), style.max_values),
-                 functions, errors, profile, its, out);
+    const WaitsOfKey waits(profile, labels, keys[i]);
+    std::vector<std::string> values;
+    for (const auto& [value, amount] : grouped.values) values.push_back(value);
+    std::vector<TableRow> table = table_rows(std::move(grouped), style.max_values);
+    add_waits(table, values, waits, profile);
+    render_table(escape_terminal(keys[i]), table, functions, errors, profile, its, out);
   }
   return flush_output(out);
 }
@@ -321,8 +360,19 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
     }
     return json;
   };
+  const auto waits_json = [&](const std::vector<WaitLengths>& lengths) {
+    Json json = Json::object();
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      if (lengths[i].count() == 0) continue;
+      json[profile.values[i].name] = {{"count", lengths[i].count()},
+                                      {"p50_ns", lengths[i].quantile(0.5)},
+                                      {"p99_ns", lengths[i].quantile(0.99)}};
+    }
+    return json;
+  };
   for (const std::string& key : keys) {
     const Grouped grouped = group_by_value(labels, functions, rows, key);
+    const WaitsOfKey waits(profile, labels, key);
     const Json line{{"key", bytes_json(key)},
                     {"samples", samples},
                     {"time_ns", time_ns},
@@ -330,6 +380,9 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
                                           [&](const auto& value) {
                                             Json entry{{"value", bytes_json(value.first)}};
                                             entry.update(amount_json(value.second));
+                                            if (const auto* lengths = waits.of(value.first)) {
+                                              entry["waits"] = waits_json(*lengths);
+                                            }
                                             return entry;
                                           })},
                     {"without", amount_json(grouped.without)},

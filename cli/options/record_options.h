@@ -33,8 +33,9 @@ struct Mode {
   }
 };
 inline constexpr ls_sample_kind kWholeTimeOnly[] = {LS_WHOLE_TIME};
-inline constexpr ls_sample_kind kWaits[] = {LS_WAITING, LS_RUNNABLE};
-inline constexpr ls_sample_kind kAllKinds[] = {LS_ON_CPU, LS_WAITING, LS_RUNNABLE};
+inline constexpr ls_sample_kind kWaits[] = {LS_WAITING, LS_UNINTERRUPTIBLE, LS_RUNNABLE};
+inline constexpr ls_sample_kind kAllKinds[] = {LS_ON_CPU, LS_WAITING, LS_UNINTERRUPTIBLE,
+                                               LS_RUNNABLE};
 inline constexpr Mode kModes[] = {{SampleMode::kCpu, "cpu", kOnCpuOnly, kOnCpuOnly},
                                   {SampleMode::kOffCpu, "offcpu", kWaits, {}},
                                   {SampleMode::kWall, "wall", kAllKinds, kWholeTimeOnly}};

@@ -35,7 +35,8 @@ class IdleRows {
   explicit IdleRows(const Profile& profile) : profile_(profile) {
     for (const LabelSet& labels : profile.label_sets) waits_.push_back(waits_for_work(labels));
   }
-  bool contains(const SampleRow& row) const {
+  // `row` is a SampleRow or a WaitRow.
+  bool contains(const auto& row) const {
     const TimeKind* kind = time_kind(profile_.values[row.value]);
     return kind != nullptr && kind->kind == LS_WAITING && row.outcome == LS_UNLABELLED &&
            row.label_set != kNoIndex && waits_[row.label_set];
@@ -95,6 +96,7 @@ std::optional<Profile> without_idle(const Profile& profile, IdleMode mode, IdleT
       }
       return true;
     });
+    std::erase_if(shown.waits, [&](const WaitRow& row) { return rows.contains(row); });
     leave_out(shown.ledger, idle);
     return shown;
   }
@@ -104,7 +106,11 @@ std::optional<Profile> without_idle(const Profile& profile, IdleMode mode, IdleT
     row.label_set = sets.fold(row.label_set);
     row.stack = kNoIndex;
   }
+  for (WaitRow& row : shown.waits) {
+    if (rows.contains(row)) row.label_set = sets.fold(row.label_set);
+  }
   merge_equal_rows(shown.rows);
+  merge_equal_waits(shown.waits);
   return shown;
 }
 

@@ -105,7 +105,11 @@ MetKeys apply_rules(const LabelRules& rules, Profile& profile) {
     all.hashed += row.count * changes[row.label_set].hashed;
     row.label_set = renamed[row.label_set];
   }
+  for (WaitRow& row : profile.waits) {
+    if (row.label_set != kNoIndex) row.label_set = renamed[row.label_set];
+  }
   merge_equal_rows(profile.rows);
+  merge_equal_waits(profile.waits);
   count_labels(all, profile.ledger);
   return met;
 }

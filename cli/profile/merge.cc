@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "cli/profile/index_table.h"
@@ -122,6 +123,8 @@ Status merge(Profile& to, Profile from) {
     if (row.time_ns != 0) row.time_ns += shift;
   }
   append(to.rows, from.rows);
+  for (WaitRow& row : from.waits) move_by(row.label_set, label_sets);
+  append(to.waits, from.waits);
   add(to.ledger, from.ledger);
   return {};
 }
@@ -141,6 +144,25 @@ void merge_equal_rows(std::vector<SampleRow>& rows) {
       }
     }
     rows[kept++] = row;
+  }
+  rows.resize(kept);
+}
+
+void merge_equal_waits(std::vector<WaitRow>& rows) {
+  const auto identity = [](const WaitRow& row) {
+    return std::tuple(raw(row.pid), row.label_set, row.value, row.outcome);
+  };
+  std::ranges::sort(rows, {}, identity);
+  std::size_t kept = 0;
+  for (const WaitRow& row : rows) {
+    if (kept == 0 || identity(rows[kept - 1]) != identity(row)) {
+      rows[kept++] = row;
+      continue;
+    }
+    WaitRow& sum = rows[kept - 1];
+    sum.time_ns += row.time_ns;
+    sum.count += row.count;
+    for (std::size_t i = 0; i < row.lengths.size(); ++i) sum.lengths[i] += row.lengths[i];
   }
   rows.resize(kept);
 }

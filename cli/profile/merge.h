@@ -18,5 +18,6 @@ Status merge(Profile& to, Profile from);
 
 // Adds up rows that have become equal. Rows with a time of their own stay as they are.
 void merge_equal_rows(std::vector<SampleRow>& rows);
+void merge_equal_waits(std::vector<WaitRow>& rows);
 
 }  // namespace labelscope::cli

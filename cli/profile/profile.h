@@ -4,6 +4,7 @@
 // (samples, modules, stacks), the symbolizer completes it (Location::lines), then it is only read.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -106,6 +107,18 @@ struct SampleRow {
   std::uint8_t value = 0;      // what the weight measures, as an index in Profile::values
 };
 
+// All waits of one kind of a process under one label set that have ended, sampled or not. What they
+// waited for is a label (wait_reason.h).
+struct WaitRow {
+  Pid pid{};
+  Index label_set = kNoIndex;
+  std::uint8_t outcome = 0;  // as in SampleRow
+  std::uint8_t value = 0;
+  std::uint64_t time_ns = 0;
+  std::uint64_t count = 0;
+  std::array<std::uint32_t, LS_WAIT_BUCKETS> lengths{};  // waits by length (sample_kind.h)
+};
+
 // The time of all sampled threads, as the kernel counts it: CPU time, or for how long they existed
 // if all time is sampled.
 struct TimeLedger {
@@ -169,6 +182,9 @@ struct Profile {
   std::vector<Stack> stacks;
   std::vector<LabelSet> label_sets;
   std::vector<SampleRow> rows;
+  // Totals of waits, whose time the rows have, too. Empty if no waits were sampled, or if rows were
+  // left out.
+  std::vector<WaitRow> waits;
   Ledger ledger;
 
   // Returns what the weights of all value types together measure, for outputs that show one number.

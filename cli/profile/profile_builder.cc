@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "cli/profile/fit_waits.h"
 #include "cli/profile/index_table.h"
+#include "cli/profile/merge.h"
 #include "cli/profile/wait_reason.h"
 
 namespace labelscope::cli {
@@ -176,7 +178,7 @@ Index ProfileBuilder::intern_location(Address address, Index module, bool by_fra
 const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
                                                       ProcessContext& process) {
   std::string_view bytes = as_text(sample.label_bytes);
-  const bool waits = sample.kind == LS_WAITING || sample.kind == LS_RUNNABLE;
+  const bool waits = is_wait(sample.kind);
   if (waits) {  // equal labels and equal reasons
     const std::int32_t reason[] = {sample.kind, sample.system_call};
     scratch_.assign(bytes).append(as_text(std::as_bytes(std::span(reason))));
@@ -185,10 +187,8 @@ const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
   if (const Index* known = process.caches.labels.find(bytes)) return decoded_[*known];
   Observation observation = process.decode(sample.label_bytes);
   for (Label& label : observation.labels) label.publisher = process.publisher(label.publisher);
-  if (waits &&
-      std::ranges::find(observation.labels, kWaitKey, &Label::key) == observation.labels.end()) {
-    observation.labels.push_back(
-        {std::string(kWaitKey), wait_reason(sample.kind, sample.system_call), process.scheduler()});
+  if (waits) {
+    add_wait_reason(observation.labels, sample.kind, sample.system_call, process.scheduler());
   }
   const LabelChanges changes = apply_rules(rules_, observation.labels, met_keys_);
   auto index = static_cast<Index>(decoded_.size());
@@ -210,29 +210,47 @@ Index ProfileBuilder::intern_label_set(LabelSet labels) {
   return known;
 }
 
-void ProfileBuilder::fit_weights(ls_sample_kind kind, std::uint64_t time_ns) {
-  const std::uint8_t value = value_of(kind);
-  std::uint64_t sum = 0;
-  SampleRow* heaviest = nullptr;
-  for (SampleRow& row : profile_.rows) {
-    if (row.value != value) continue;
-    sum += row.weight_ns;
-    if (heaviest == nullptr || row.weight_ns > heaviest->weight_ns) heaviest = &row;
+void ProfileBuilder::name_labels(std::uint64_t number, std::span<const std::byte> label_bytes,
+                                 ProcessContext& process) {
+  Observation seen = process.decode(label_bytes);
+  for (Label& label : seen.labels) label.publisher = process.publisher(label.publisher);
+  numbered_.insert_or_assign(number, std::move(seen));
+}
+
+WaitRow ProfileBuilder::row_of(const WaitTotal& total, std::uint8_t scheduler) {
+  const auto named = numbered_.find(total.labels);
+  const bool has_labels = named != numbered_.end();
+  LabelSet labels = has_labels ? named->second.labels : LabelSet();
+  add_wait_reason(labels, total.kind, total.system_call, scheduler);
+  apply_rules(rules_, labels, met_keys_);
+  WaitRow row;
+  row.pid = total.pid;
+  row.label_set = intern_label_set(std::move(labels));
+  row.outcome =
+      static_cast<std::uint8_t>(has_labels ? std::uint64_t{named->second.outcome} : total.labels);
+  row.value = value_of(total.kind);
+  row.time_ns = total.time_ns;
+  row.count = total.count;
+  row.lengths = total.lengths;
+  return row;
+}
+
+void ProfileBuilder::add_totals(std::span<const WaitTotal> totals,
+                                const std::function<std::uint8_t(Pid)>& scheduler) {
+  UnknownWaits unknown{};
+  for (const WaitTotal& total : totals) {
+    if (total.labels >= LS_OUTCOME_COUNT && !numbered_.contains(total.labels)) {
+      unknown[value_of(total.kind)] += total.time_ns;
+    } else {
+      profile_.waits.push_back(row_of(total, scheduler(total.pid)));
+    }
   }
-  if (sum == 0) {
-    unsampled_ns_ += time_ns;
-    return;
+  merge_equal_waits(profile_.waits);
+  unsampled_ns_ += fit_waits(profile_, unknown);
+  weighed_ns_ = 0;
+  for (const SampleRow& row : profile_.rows) {
+    if (is_wait(profile_.values[row.value])) weighed_ns_ += row.weight_ns;
   }
-  std::uint64_t fitted = 0;
-  const double factor = static_cast<double>(time_ns) / static_cast<double>(sum);
-  for (SampleRow& row : profile_.rows) {
-    if (row.value != value || &row == heaviest) continue;
-    row.weight_ns = std::min(
-        static_cast<std::uint64_t>(static_cast<double>(row.weight_ns) * factor), time_ns - fitted);
-    fitted += row.weight_ns;
-  }
-  heaviest->weight_ns = time_ns - fitted;
-  weighed_ns_ = weighed_ns_ - sum + time_ns;
 }
 
 Profile ProfileBuilder::take(std::uint64_t lost_ns, std::uint64_t whole_ns) {

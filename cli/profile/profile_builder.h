@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -98,8 +99,13 @@ class ProfileBuilder {
   // as labelled.
   using Outcomes = std::array<std::uint64_t, LS_OUTCOME_COUNT>;
   const Outcomes& undecoded() const { return undecoded_; }
-  // Fits the weights of this kind, which have errors of chance, to all time of the kind.
-  void fit_weights(ls_sample_kind kind, std::uint64_t time_ns);
+  // Gives a number to the labels that these bytes mean now (WaitTotal).
+  void name_labels(std::uint64_t number, std::span<const std::byte> label_bytes,
+                   ProcessContext& process);
+  // Fits the weights of waits, which have errors of chance, to their totals. `scheduler` returns
+  // ProcessContext::scheduler() of a process, which may have ended.
+  void add_totals(std::span<const WaitTotal> totals,
+                  const std::function<std::uint8_t(Pid)>& scheduler);
   // Settles the accounts and moves out threads, locations, stacks, label sets and rows, and the
   // ledger of time. The caller fills in the rest of the Profile.
   Profile take(std::uint64_t lost_ns, std::uint64_t whole_ns);
@@ -116,6 +122,7 @@ class ProfileBuilder {
   Index intern_location(Address address, Index module, bool by_frame_pointer = false);
   const Decoded& decode(const Sample& sample, ProcessContext& process);
   Index intern_label_set(LabelSet labels);
+  WaitRow row_of(const WaitTotal& total, std::uint8_t scheduler);
   void weigh(const Sample& sample, Index row);
   std::uint8_t value_of(ls_sample_kind kind);
 
@@ -134,6 +141,7 @@ class ProfileBuilder {
   Profile profile_;
   TimeAccounts accounts_;
   std::vector<Decoded> decoded_;
+  std::unordered_map<std::uint64_t, Observation> numbered_;  // by WaitTotal::labels
   // These index profile_'s tables of the same names.
   IndexTable stacks_;
   IndexTable label_sets_;

@@ -173,7 +173,8 @@ TimeLedger TimeAccounts::settle(std::uint64_t lost_ns, std::uint64_t whole_ns) {
     // The kernel did not report the time, or it was less than a tick. So each sample stands for a
     // period.
     for (SampleRow& row : profile_.rows) {
-      if (row.weight_ns != 0) continue;  // it has a weight of its own
+      // Waits have weights of their own, be they 0.
+      if (row.weight_ns != 0 || is_wait(profile_.values[row.value])) continue;
       row.weight_ns = row.count * period_ns_;
       ledger_.attributed_ns += row.weight_ns;
     }

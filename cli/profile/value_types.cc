@@ -29,6 +29,11 @@ const TimeKind* time_kind(const ValueType& value) {
   return found == std::end(kTimeKinds) ? nullptr : found;
 }
 
+bool is_wait(const ValueType& value) {
+  const TimeKind* kind = time_kind(value);
+  return kind != nullptr && is_wait(kind->kind);
+}
+
 std::string text_of(const ValueType& value) {
   return time_kind(value) != nullptr ? value.name : value.name + "/" + value.unit;
 }

@@ -34,15 +34,20 @@ inline constexpr TimeKind kTimeKinds[] = {
     {LS_RUNNABLE, "runnable", "time waiting for a processor", ""},
     {LS_WAITING, "waiting", "time waiting", ""},
     {LS_WHOLE_TIME, "wall", "threads' time", ""},
+    {LS_UNINTERRUPTIBLE, "blocked", "time waiting uninterruptibly", ""},
 };
 // A profile can have so many value types.
 inline constexpr std::size_t kMostValueTypes = LS_SAMPLE_KIND_COUNT;
 // The default kinds of a recording.
 inline constexpr ls_sample_kind kOnCpuOnly[] = {LS_ON_CPU};
 
+constexpr bool is_wait(ls_sample_kind kind) {
+  return kind == LS_WAITING || kind == LS_UNINTERRUPTIBLE || kind == LS_RUNNABLE;
+}
 ValueType time_value(ls_sample_kind kind);
 // Returns null if it is none of these times.
 const TimeKind* time_kind(const ValueType& value);
+bool is_wait(const ValueType& value);
 
 // Returns the text that recordings have: "cpu" for a kind of time, "inuse_space/bytes" for anything
 // else.

@@ -2,6 +2,7 @@
 
 #include <seccomp.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -26,6 +27,12 @@ std::string wait_reason(ls_sample_kind kind, std::int32_t system_call) {
   if (name) return name.get();
   // The library is older than the kernel.
   return (is_32_bit ? "32-bit system call " : "system call ") + std::to_string(number);
+}
+
+void add_wait_reason(LabelSet& labels, ls_sample_kind kind, std::int32_t system_call,
+                     std::uint8_t publisher) {
+  if (std::ranges::find(labels, kWaitKey, &Label::key) != labels.end()) return;
+  labels.push_back({std::string(kWaitKey), wait_reason(kind, system_call), publisher});
 }
 
 }  // namespace labelscope::cli

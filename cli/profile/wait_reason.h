@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "labelscope/label.h"
 #include "sampling/sample_kind.h"
 
 namespace labelscope::cli {
@@ -13,7 +14,11 @@ namespace labelscope::cli {
 inline constexpr std::string_view kWaitKey = "wait";
 
 // The name of the system call ("futex"); "stopped", "page fault" or "preempted" if the thread is in
-// none (LS_CALL_...). `kind` must be LS_WAITING or LS_RUNNABLE.
+// none (LS_CALL_...). `kind` must be a wait.
 std::string wait_reason(ls_sample_kind kind, std::int32_t system_call);
+
+// Adds the label `wait`, unless there is one.
+void add_wait_reason(LabelSet& labels, ls_sample_kind kind, std::int32_t system_call,
+                     std::uint8_t publisher);
 
 }  // namespace labelscope::cli

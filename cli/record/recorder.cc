@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "cli/host/exit_status.h"
+#include "cli/profile/merge.h"
 #include "process/child_processes.h"
 #include "process/cpu_times.h"
 
@@ -25,7 +26,8 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
       planner_(PlannerOptions{.variables = options.variables, .presets = options.presets}),
       variables_seen_(options.variables.size()),
       presets_seen_(options.presets.size()),
-      has_accounts_(std::ranges::any_of(options.kinds, has_account)) {}
+      has_accounts_(std::ranges::any_of(options.kinds, has_account)),
+      samples_waits_(std::ranges::any_of(options.kinds, [](auto kind) { return is_wait(kind); })) {}
 
 Status Recorder::add(Pid pid) {
   auto process = track(pid);
@@ -136,7 +138,8 @@ void Recorder::let_go(TrackedProcess::Clock::time_point now) {
   std::erase_if(processes_, [&](const auto& entry) {
     const auto& [pid, process] = entry;
     if (!process->is_over(now) || pid == first_ || is_example(*process)) return false;
-    gone_[pid] = {process->summary(), process->publishes_nothing()};
+    const std::uint8_t scheduler = samples_waits_ ? process->scheduler() : std::uint8_t{0};
+    gone_[pid] = {process->summary(), process->publishes_nothing(), scheduler};
     return true;
   });
 }
@@ -253,18 +256,23 @@ TrackedProcess* Recorder::find_gone(Pid pid) {
   return (processes_[pid] = std::move(process)).get();
 }
 
+TrackedProcess& Recorder::process_of(Pid pid) {
+  if (TrackedProcess* process = find(pid)) return *process;
+  if (TrackedProcess* process = find_gone(pid)) return *process;
+  // The record of its fork was lost. The BPF programs sample it all the same, so plan it as a new
+  // process.
+  auto [entry, fresh] = processes_.try_emplace(pid);
+  if (fresh) entry->second = track(pid);
+  ++counters_[Counter::kForksNotSeen];
+  if (sampler_->set_process(pid, {&kNotPlanned, 1})) plan(*entry->second);
+  return *entry->second;
+}
+
+void Recorder::on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes) {
+  builder_.name_labels(number, label_bytes, process_of(pid));
+}
+
 void Recorder::on_sample(const Sample& sample) {
-  TrackedProcess* process = find(sample.pid);
-  if (process == nullptr) process = find_gone(sample.pid);
-  if (process == nullptr) {
-    // The record of its fork was lost. The BPF programs sample it all the same, so plan it as a new
-    // process.
-    auto [entry, fresh] = processes_.try_emplace(sample.pid);
-    if (fresh) entry->second = track(sample.pid);
-    process = entry->second.get();
-    ++counters_[Counter::kForksNotSeen];
-    if (sampler_->set_process(sample.pid, {&kNotPlanned, 1})) plan(*process);
-  }
   in_kernel_ |= !sample.stack.kernel.empty();
   const auto marked = std::count_if(sample.stack.user.begin(), sample.stack.user.end(),
                                     [](std::uint64_t frame) { return frame & LS_FRAME_BY_FP; });
@@ -273,7 +281,7 @@ void Recorder::on_sample(const Sample& sample) {
     counters_[Counter::kFpFrames] += static_cast<std::uint64_t>(marked);
   }
   table_times_.note(sample.time_ns, sample.stack.end);
-  builder_.add(sample, *process);
+  builder_.add(sample, process_of(sample.pid));
 }
 
 void Recorder::on_fork(Pid parent, Pid child) {
@@ -331,29 +339,32 @@ bool Recorder::publishes_nothing(Pid pid) const {
 // turns out later that nothing in it publishes labels, there were none, and these samples become
 // unlabelled.
 void Recorder::settle_unplanned(Profile& profile) const {
+  const auto settle = [&](auto& row, Pid pid) {
+    const bool settled = row.outcome == LS_UNREADABLE_NOT_RELOCATED && publishes_nothing(pid);
+    if (settled) row.outcome = LS_UNLABELLED;
+    return settled;
+  };
+  for (WaitRow& row : profile.waits) settle(row, row.pid);
+  merge_equal_waits(profile.waits);
   for (SampleRow& row : profile.rows) {
-    if (row.outcome != LS_UNREADABLE_NOT_RELOCATED) continue;
-    if (!publishes_nothing(profile.threads[row.thread].pid)) continue;
-    row.outcome = LS_UNLABELLED;
+    if (!settle(row, profile.threads[row.thread].pid)) continue;
     profile.ledger.outcomes[LS_UNREADABLE_NOT_RELOCATED] -= row.count;
     profile.ledger.outcomes[LS_UNLABELLED] += row.count;
   }
 }
 
+std::uint8_t Recorder::scheduler_of(Pid pid) {
+  if (TrackedProcess* process = find(pid)) return process->scheduler();
+  const auto gone = gone_.find(pid);
+  return gone == gone_.end() ? std::uint8_t{0} : gone->second.scheduler;
+}
+
 Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns) {
   Counters counters = sampler_->counters();
-  const WaitSums waits = sampler_->waits();
-  std::uint64_t lost_ns = has_accounts_ ? counters.lost_thread_ns : 0;
-  // What is lost has no sample. Without it the others add up; with it, they would get its time.
-  const auto fit = [&](ls_sample_kind kind, std::uint64_t whole, std::uint64_t lost) {
-    if (std::ranges::find(options_.kinds, kind) == options_.kinds.end()) return;
-    lost = std::min(lost, whole);
-    builder_.fit_weights(kind, whole - lost);
-    lost_ns += lost;
-  };
-  fit(LS_WAITING, waits.waiting_ns, waits.lost_waiting_ns);
-  fit(LS_RUNNABLE, waits.runnable_ns, waits.lost_runnable_ns);
-  Profile profile = builder_.take(lost_ns, time_ns);
+  if (samples_waits_) {
+    builder_.add_totals(sampler_->wait_totals(), [this](Pid pid) { return scheduler_of(pid); });
+  }
+  Profile profile = builder_.take(has_accounts_ ? counters.lost_thread_ns : 0, time_ns);
   Ledger& ledger = profile.ledger;
   ledger.taken = counters.taken;
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {

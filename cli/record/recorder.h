@@ -117,11 +117,14 @@ class Recorder final : private EventHandler {
   void on_exit(Pid pid) override;
   void on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) override;
   void on_mapping(const MappingEvent& event) override;
+  void on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes) override;
   void on_mappings_lost() override;
 
   void note_time(Pid pid);
   TrackedProcess* find(Pid pid);
   TrackedProcess* find_gone(Pid pid);
+  TrackedProcess& process_of(Pid pid);
+  std::uint8_t scheduler_of(Pid pid);
   std::unique_ptr<TrackedProcess> track(Pid pid);
   void keep(Pid pid, std::unique_ptr<TrackedProcess> process, std::uint64_t time_before);
   void plan(TrackedProcess& process);
@@ -147,6 +150,7 @@ class Recorder final : private EventHandler {
   struct Gone {
     Process process;
     bool publishes_nothing = false;
+    std::uint8_t scheduler = 0;  // as ProcessContext::scheduler(), if waits are sampled
   };
   std::map<Pid, Gone> gone_;
   TrackedProcess::Clock::time_point next_let_go_{};
@@ -157,7 +161,8 @@ class Recorder final : private EventHandler {
   TableTimes table_times_;
   std::map<std::string, LostPublisher> lost_publishers_;
   bool has_accounts_;  // some samples share out the time of their threads
-  Counts counters_;    // events that only the recorder sees
+  bool samples_waits_;
+  Counts counters_;  // events that only the recorder sees
   std::uint64_t plans_ = 0;
   bool in_kernel_ = false;
   bool started_ = false;

@@ -82,6 +82,7 @@ double ShareError::of(const std::map<std::uint32_t, std::uint64_t>& part) const 
   for (const auto& [account, time_ns] : part) {
     auto known = accounts_.find(account);
     if (known == accounts_.end() || known->second.time_ns == 0) continue;
+    if (known->second.samples == 0) continue;  // a total of waits: nothing in it was sampled
     const Account& whole = known->second;
     const double share = std::min(1.0, static_cast<double>(time_ns) / whole.time_ns);
     const double weight = whole.time_ns / whole_ns_;

@@ -6,7 +6,7 @@
 // The helpers must be declared before the code that uses them.
 #include "bpf/wire/wire.h"
 #define LS_WITH_PRESETS
-#include "labelscope/read_labels.bpf.h"
+#include "bpf/programs/label_number.bpf.h"
 
 long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
 __u32 fake_thread_number;
@@ -16,6 +16,7 @@ const struct ls_preset_program* (*fake_preset)(__u32 number);
 static struct {
   struct ls_labels_head answer;
   struct ls_reading reading;
+  struct ls_numbering numbering;
 } scratch;
 
 static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
@@ -45,6 +46,10 @@ struct native_record native_observe(const struct ls_recipes* recipes, __u64 thre
                                scratch.reading.labels.head.size;
   return (struct native_record){&scratch.answer, scratch.answer.record.size,
                                 scratch.reading.fault.address, scratch.reading.fault.size};
+}
+
+__u64 native_label_number(__u64 seed) {
+  return ls_number_of_labels(&scratch.reading.labels, &scratch.numbering, seed);
 }
 
 void native_soil(unsigned char byte) { memset(&scratch, byte, sizeof(scratch)); }

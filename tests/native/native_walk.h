@@ -34,6 +34,8 @@ struct native_record {
 /* Tests labelscope/read_labels.bpf.h on the same scratch each time, as in the kernel. */
 struct native_record native_observe(const struct ls_recipes* recipes, __u64 thread_pointer,
                                     __u64 x28);
+/* The number of the label set that native_observe() has read last (programs/label_number.bpf.h). */
+__u64 native_label_number(__u64 seed);
 /* Fills the scratch with a byte, in place of what an earlier sample might have left. */
 void native_soil(unsigned char byte);
 

@@ -94,6 +94,30 @@ TEST_CASE("records: a sample is taken apart into who, when, where and labels") {
   REQUIRE(decode_label_bytes(key).labels == LabelSet{{"id", "abc", 0}});
 }
 
+TEST_CASE("records: a label set has its number and its labels, and no number of an outcome") {
+  const auto answer = answer_words();
+  std::vector<std::uint64_t> words(sizeof(ls_label_set_head) / 8);
+  words.insert(words.end(), answer.begin() + sizeof(ls_labels_head) / 8, answer.end());
+  auto& head = at<ls_label_set_head>(words, 0);
+  head.record = {static_cast<std::uint32_t>(words.size() * 8), LS_RECORD_LABEL_SET};
+  head.number = 1000;
+  head.pid = 12;
+  auto record = decode(words);
+  REQUIRE(record);
+  const auto& set = std::get<LabelSetRecord>(*record);
+  CHECK(set.number == 1000);
+  CHECK(set.pid == Pid{12});
+  std::vector<std::byte> bytes;
+  append_label_bytes(set.labels, bytes);
+  CHECK(decode_label_bytes(bytes).labels == LabelSet{{"id", "abc", 0}});
+  at<ls_label_set_head>(words, 0).number = LS_UNLABELLED;
+  CHECK_FALSE(decode(words));
+  at<ls_label_set_head>(words, 0).number = 1000;
+  words.pop_back();
+  at<ls_record_head>(words, 0).size -= 8;
+  CHECK_FALSE(decode(words));
+}
+
 TEST_CASE("records: the end of a thread, and nothing that is longer or shorter") {
   ls_thread_end end{{sizeof(ls_thread_end), LS_RECORD_THREAD_END}, 123, 12, 13};
   std::vector<std::uint64_t> words(sizeof(end) / 8);

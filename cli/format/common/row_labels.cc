@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, kSampleFlagCount> kFlagNames{
     "truncated-slots", "truncated-labels", "truncated-bytes",   "null-value",   "duplicate-key",
     "never-touched",   "retried",          "partly-unreadable", "key-conflict", "stack-cut",
-    "unknown-key",     "incomplete-label", "no-goroutine"};
+    "unknown-key",     "incomplete-label", "no-goroutine",      "still-waiting"};
 static_assert(!kFlagNames.back().empty(), "every flag has a name");
 
 // Returns whether another publisher has another value for the same key.
@@ -57,6 +57,11 @@ RowLabels::RowLabels(const Profile& profile) : profile_(profile) {
   for (const Process& process : profile.processes) {
     processes_.emplace(raw(process.pid), &process);
   }
+  for (std::size_t i = 0; i < profile.waits.size(); ++i) {
+    const WaitRow& row = profile.waits[i];
+    waits_.emplace(std::tuple(raw(row.pid), row.label_set, row.value, row.outcome),
+                   static_cast<Index>(profile.threads.size() + i));
+  }
 }
 
 std::vector<std::string> keys_of_every_sample() {
@@ -77,7 +82,11 @@ const Thread* RowLabels::thread(const SampleRow& row) const {
 
 Index RowLabels::account(const SampleRow& row) const {
   const Thread* of_row = thread(row);
-  return of_row == nullptr ? kNoIndex : of_row->account;
+  if (of_row == nullptr) return kNoIndex;
+  if (waits_.empty() || !is_wait(profile_.values[row.value])) return of_row->account;
+  const auto total =
+      waits_.find(std::tuple(raw(of_row->pid), row.label_set, row.value, row.outcome));
+  return total == waits_.end() ? of_row->account : total->second;
 }
 
 const Process* RowLabels::process(const SampleRow& row) const {

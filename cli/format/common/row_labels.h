@@ -3,9 +3,11 @@
 
 #include <bit>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -64,7 +66,8 @@ class RowLabels {
   // Null if the row has no thread, or its process is not in the profile.
   const Thread* thread(const SampleRow& row) const;
   const Process* process(const SampleRow& row) const;
-  // Thread::account; kNoIndex if there is none.
+  // A number of those samples whose time together is exact: of those with one Thread::account, or
+  // of the waits of one total (Profile::waits). kNoIndex if there is none.
   Index account(const SampleRow& row) const;
   // Returns the empty set if the row has no labels.
   const LabelSet& label_set(const SampleRow& row) const;
@@ -97,6 +100,8 @@ class RowLabels {
 
   const Profile& profile_;
   std::unordered_map<std::int32_t, const Process*> processes_;
+  // The places of totals in Profile::waits, by process, label set, value type and outcome.
+  std::map<std::tuple<std::int32_t, Index, std::uint8_t, std::uint8_t>, Index> waits_;
   LabelSet no_labels_;
 };
 

@@ -68,6 +68,10 @@ Status check_tables(const Profile& profile) {
     check.refers("sample", i, "label set", row.label_set, profile.label_sets.size());
     check.refers("sample", i, "value type", row.value, profile.values.size());
   }
+  for (std::size_t i = 0; i < profile.waits.size(); ++i) {
+    check.refers("waits", i, "label set", profile.waits[i].label_set, profile.label_sets.size());
+    check.refers("waits", i, "value type", profile.waits[i].value, profile.values.size());
+  }
   for (std::size_t i = 0; i < profile.threads.size(); ++i) {
     check.refers("thread", i, "account", profile.threads[i].account, profile.threads.size());
   }

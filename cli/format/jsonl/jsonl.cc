@@ -82,6 +82,21 @@ Json stack_fields(const Stack& stack) {
 
 Json label_set_fields(const LabelSet& set) { return {{"labels", array_json(set, label_json)}}; }
 
+Json waits_json(const WaitRow& row) {
+  std::size_t last = row.lengths.size();
+  while (last > 0 && row.lengths[last - 1] == 0) --last;
+  return {{"type", "waits"},
+          {"pid", raw(row.pid)},
+          {"labels", index_json(row.label_set)},
+          {"outcome", row.outcome},
+          {"value", row.value},
+          {"time_ns", row.time_ns},
+          {"count", row.count},
+          {"lengths",
+           std::vector<std::uint32_t>(row.lengths.begin(),
+                                      row.lengths.begin() + static_cast<std::ptrdiff_t>(last))}};
+}
+
 Json ledger_json(const Ledger& ledger) {
   return {{"type", "ledger"},
           {"taken", ledger.taken},
@@ -151,6 +166,10 @@ Status render_jsonl(const Profile& profile, const RenderOptions& /*options*/, st
     append_sample(line, row);
     out << line;
     if (!out) break;
+  }
+  for (const WaitRow& row : profile.waits) {
+    if (!out) break;
+    out << waits_json(row).dump() << '\n';
   }
   out << ledger_json(profile.ledger).dump() << '\n';
   return flush_output(out);

@@ -51,6 +51,8 @@ enum ls_sample_flag {
   /* The thread is unlabelled because it runs no goroutine now (Go's scheduler, a thread of C).
    * Labels of Go belong to goroutines, so there are none to read, and nothing has failed. */
   LS_NO_GOROUTINE = 1 << 12,
+  /* When the recording ended, the thread waited, or had not returned to its program since. */
+  LS_STILL_WAITING = 1 << 13,
   LS_SAMPLE_FLAGS_END /* one more than the last flag */
 };
 #define LS_WHY_UNLABELLED (LS_NEVER_TOUCHED | LS_NO_GOROUTINE)

@@ -40,6 +40,8 @@ enum class Counter : std::uint8_t {
   kWaitsRefused,
   kWaitsWithoutScratch,
   kWaitsOfEnded,
+  kLabelSetsWithoutRoom,
+  kDroppedLabelSets,
   // The BPF sampler counts these.
   kRecordsMalformed,
   kSamplesNotHeld,

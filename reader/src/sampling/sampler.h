@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
@@ -94,6 +95,9 @@ class EventHandler {
   // for threads without any sample, too; 0 if nothing is known beyond its last sample.
   virtual void on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) = 0;
   virtual void on_mapping(const MappingEvent& mapping) = 0;
+  // What has the number in WaitTotal::labels.
+  virtual void on_label_set(Pid /*pid*/, std::uint64_t /*number*/,
+                            std::span<const std::byte> /*label_bytes*/) {}
   // Some on_mapping() were left out: the kernel had no room for them.
   virtual void on_mappings_lost() {}
 };
@@ -110,14 +114,20 @@ struct Counters {
   StopSummary stops;
 };
 
-// All time that threads did not run, whether or not it was sampled.
-struct WaitSums {
-  std::uint64_t waiting_ns = 0;
-  std::uint64_t runnable_ns = 0;  // waiting for a processor
-  // The parts of them whose samples could not be taken or sent.
-  std::uint64_t lost_waiting_ns = 0;
-  std::uint64_t lost_runnable_ns = 0;
+// All waits of one kind of a process, under one label set and for one reason, sampled or not. Those
+// that have not ended are samples with the flag LS_STILL_WAITING instead.
+struct WaitTotal {
+  Pid pid{};
+  ls_sample_kind kind = LS_WAITING;
+  std::int32_t system_call = LS_CALL_NONE;  // as in Sample
+  // The number of a label set, which on_label_set() has named, or has not if it was lost; an
+  // outcome, if there were no labels; or kUnknownLabels.
+  std::uint64_t labels = 0;
+  std::uint64_t time_ns = 0;
+  std::uint64_t count = 0;
+  std::array<std::uint32_t, LS_WAIT_BUCKETS> lengths{};
 };
+inline constexpr std::uint64_t kUnknownLabels = LS_OUTCOME_COUNT;
 
 // A process has this recipe until it is planned, so that its samples are not taken for unlabelled
 // ones.
@@ -153,8 +163,8 @@ class Sampler {
   virtual Status stop(EventHandler& handler) = 0;
 
   virtual Counters counters() const = 0;
-  // After stop(): exact sums, if waits are sampled.
-  virtual WaitSums waits() const { return {}; }
+  // Totals of waits, after stop(). They are empty if the mode does not sample waits.
+  virtual std::vector<WaitTotal> wait_totals() const { return {}; }
   // Returns why a thread of a target may not be looked at, in words for the first such thread;
   // nothing if all may.
   virtual std::string refusal() const { return {}; }

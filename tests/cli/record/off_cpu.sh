@@ -13,12 +13,13 @@ expect_status "$exit_ok" "a recording of waits"
 expect_ledger off.jsonl
 truth=$(grep '^{"acme"' "$work/stdout")
 "$LABELSCOPE" report off.jsonl --summary tenant,wait --json >report.json 2>"$work/stderr"
-# Waits of a period or more have their own length. Shorter ones are drawn: "initech" has some 1,400
-# samples, so three standard errors are 8 %. The first waits come before the labels can be read.
+# Totals by label are exact, whether or not waits were drawn. But each switch costs some microseconds
+# that one account has and the other has not, which is 2 or 3 % for "initech", and the first waits
+# come before the labels can be read.
 jq -se --argjson truth "$truth" '.[0].values
   | map(select(.value) | {key: .value, value: .time_ns}) | from_entries as $seen
   | ($truth | to_entries | map({key, ratio: (($seen[.key] // 0) / .value)}))
-  | all(.ratio > 0.9 and .ratio < 1.1)' report.json >/dev/null ||
+  | all(.ratio > 0.95 and .ratio < 1.05)' report.json >/dev/null ||
   fail "not the threads' own times: $truth $(jq -c '.values | map([.value, .time_ns])' report.json)"
 by_call() { jq -se --arg call "$1" --argjson truth "$truth" "$2" report.json >/dev/null; }
 by_call read '(.[1].values | map(select(.value == $call)) | .[0].time_ns) as $time

@@ -1,5 +1,5 @@
 // Tests a profile of several kinds of time in every format: no kind is lost, and none is taken for
-// another. No mode records such a profile today, but the formats are ready for one.
+// another. --mode wall records such a profile.
 #include "cli/profile/value_types.h"
 
 #include <map>
@@ -251,4 +251,53 @@ TEST_CASE("value_types: a row of a value that there is none of is refused") {
   REQUIRE(recording);
   CHECK(recording->profile.rows.size() == 5);
   CHECK_FALSE(recording->lost.empty());
+}
+
+TEST_CASE("value_types: totals of waits survive a recording, and give lengths by label") {
+  Profile profile = of_three_kinds();
+  WaitRow waits;
+  waits.pid = profile.threads.at(0).pid;
+  waits.label_set = profile.rows.back().label_set;
+  waits.outcome = LS_LABELLED;
+  waits.value = 2;
+  waits.time_ns = 70'000;
+  waits.count = 100;
+  waits.lengths[3] = 98;  // of 4,096 to 8,192 ns
+  waits.lengths[10] = 2;  // of 524 us to 1.05 ms
+  profile.waits = {waits, waits};
+  const Profile read = read_again(rendered(render_jsonl, profile));
+  REQUIRE(read.waits.size() == 2);
+  const WaitRow& again = read.waits[1];
+  CHECK(again.pid == waits.pid);
+  CHECK(again.label_set == waits.label_set);
+  CHECK(again.time_ns == waits.time_ns);
+  CHECK(again.count == waits.count);
+  CHECK(again.lengths == waits.lengths);
+
+  std::ostringstream lines;
+  REQUIRE(render_summary_json(read, {"tenant", "thread_id"}, lines).has_value());
+  std::istringstream both(lines.str());
+  std::string line;
+  std::getline(both, line);
+  const json of_tenant = json::parse(line).at("values").at(0).at("waits");
+  CHECK(of_tenant.size() == 1);
+  const json& lengths = of_tenant.at("waiting");
+  CHECK(lengths.at("count") == 200);
+  CHECK(lengths.at("p50_ns").get<double>() > 4096);
+  CHECK(lengths.at("p50_ns").get<double>() < 8192);
+  CHECK(lengths.at("p99_ns").get<double>() > 524'288);
+  CHECK(lengths.at("p99_ns").get<double>() < 1'048'577);
+  // Totals know no threads.
+  std::getline(both, line);
+  CHECK_FALSE(json::parse(line).at("values").at(0).contains("waits"));
+
+  std::ostringstream table;
+  REQUIRE(render_summary(read, {"tenant"}, {}, table).has_value());
+  CHECK(std::regex_search(table.str(), std::regex("p50 wait +p99 wait")));
+
+  Profile twice = read;
+  REQUIRE(merge(twice, read).has_value());
+  REQUIRE(twice.waits.size() == 4);
+  CHECK(twice.label_sets.at(twice.waits[3].label_set) ==
+        twice.label_sets.at(twice.waits[0].label_set));
 }

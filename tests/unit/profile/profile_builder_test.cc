@@ -178,27 +178,99 @@ TEST_CASE("profile_builder: a wait has the label of its reason, unless its threa
                                             "system call 100000*1", "a*1"});
 }
 
-TEST_CASE("profile_builder: weights of chance are fitted to the whole time, to the nanosecond") {
-  constexpr ls_sample_kind kKinds[] = {LS_WAITING, LS_RUNNABLE};
-  ProfileBuilder builder(10, 1000, {}, kKinds);
-  FakeProcess process;
-  for (const std::uint64_t weight : {10, 30, 7, 3}) {
-    Sample view;
-    view.pid = Pid{1};
-    view.tid = Tid{1};
-    view.kind = LS_WAITING;
-    view.weight_ns = weight;
-    view.time_ns = 1;
-    builder.add(view, process);
-  }
-  builder.fit_weights(LS_WAITING, 99);
-  builder.fit_weights(LS_RUNNABLE, 5);  // no wait for a processor was drawn
-  const Profile profile = builder.take(0, 0);
+namespace {
+
+constexpr ls_sample_kind kWaitKinds[] = {LS_WAITING, LS_RUNNABLE};
+constexpr int kRead = SYS_read;
+
+Sample a_wait(std::uint64_t weight_ns, std::span<const std::byte> labels = {}) {
+  Sample sample;
+  sample.pid = Pid{1};
+  sample.tid = Tid{1};
+  sample.kind = LS_WAITING;
+  sample.system_call = kRead;
+  sample.outcome = labels.empty() ? LS_UNLABELLED : LS_LABELLED;
+  sample.label_bytes = labels;
+  sample.weight_ns = weight_ns;
+  sample.time_ns = 1;
+  return sample;
+}
+
+WaitTotal a_total(std::uint64_t labels, std::uint64_t time_ns, ls_sample_kind kind = LS_WAITING) {
+  return {.pid = Pid{1},
+          .kind = kind,
+          .system_call = kRead,
+          .labels = labels,
+          .time_ns = time_ns,
+          .count = 3};
+}
+
+std::vector<std::uint64_t> weights_of(const Profile& profile) {
   std::vector<std::uint64_t> weights;
   for (const SampleRow& row : profile.rows) weights.push_back(row.weight_ns);
-  CHECK(weights == std::vector<std::uint64_t>{19, 62, 13, 5});
+  return weights;
+}
+
+std::uint8_t no_publisher(Pid) { return 0; }
+
+}  // namespace
+
+TEST_CASE("profile_builder: weights of chance are fitted to the total, to the nanosecond") {
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  for (const std::uint64_t weight : {10, 30, 7, 3}) builder.add(a_wait(weight), process);
+  const WaitTotal totals[] = {a_total(LS_UNLABELLED, 99), a_total(kUnknownLabels, 5, LS_RUNNABLE)};
+  builder.add_totals(totals, no_publisher);
+  const Profile profile = builder.take(0, 0);
+  CHECK(weights_of(profile) == std::vector<std::uint64_t>{19, 62, 13, 5});
   CHECK(profile.ledger.time.attributed_ns == 99);
+  // No wait for a processor was drawn, and of what labels they were is not known.
   CHECK(profile.ledger.time.unsampled_ns == 5);
+  REQUIRE(profile.waits.size() == 1);
+  CHECK(profile.waits[0].time_ns == 99);
+}
+
+TEST_CASE("profile_builder: each label set has the time of its own total") {
+  constexpr std::byte kA[] = {std::byte{'a'}};
+  constexpr std::byte kB[] = {std::byte{'b'}};
+  constexpr std::byte kC[] = {std::byte{'c'}};
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  builder.add(a_wait(10, kA), process);
+  builder.add(a_wait(20, kA), process);
+  builder.add(a_wait(10, kB), process);
+  builder.add(a_wait(4), process);  // its labels were another thread's work: no total has them
+  builder.name_labels(1000, kA, process);
+  builder.name_labels(1001, kB, process);
+  builder.name_labels(1002, kC, process);
+  const WaitTotal totals[] = {a_total(1000, 60), a_total(1001, 7), a_total(1002, 11),
+                              a_total(999'999, 3)};  // this number came with a record that was lost
+  builder.add_totals(totals, no_publisher);
+  const Profile profile = builder.take(0, 0);
+  CHECK(weights_of(profile) == std::vector<std::uint64_t>{20, 40, 7, 3, 11});
+  // "c" was never sampled: its time has a row that counts no sample, and a thread without a number.
+  const SampleRow& unsampled = profile.rows.back();
+  CHECK(unsampled.count == 0);
+  CHECK(unsampled.stack == kNoIndex);
+  CHECK(profile.threads.at(unsampled.thread).tid == Tid{0});
+  CHECK(profile.threads.at(unsampled.thread).pid == Pid{1});
+  CHECK(profile.label_sets.at(unsampled.label_set).front().value == "c");
+  CHECK(profile.ledger.time.attributed_ns == 81);
+  CHECK(profile.ledger.time.unsampled_ns == 0);
+}
+
+TEST_CASE("profile_builder: a wait that has not ended comes beside the total of those that have") {
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  Sample open = a_wait(1000);
+  open.flags = LS_STILL_WAITING;
+  builder.add(open, process);
+  builder.add(a_wait(10), process);
+  const WaitTotal totals[] = {a_total(LS_UNLABELLED, 10)};
+  builder.add_totals(totals, no_publisher);
+  const Profile profile = builder.take(0, 0);
+  CHECK(weights_of(profile) == std::vector<std::uint64_t>{1000, 10});
+  CHECK(profile.waits.at(0).time_ns == 10);
 }
 
 TEST_CASE("profile_builder: where the kernel knows no time, periods are shared out beside waits") {

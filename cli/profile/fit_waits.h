@@ -1,0 +1,27 @@
+// The kernel adds up all waits, but samples only some. This gives the samples the time of the
+// totals:
+//
+//   WaitRow      process, label set, kind: 1,200 ms         exact
+//   SampleRow    thread, stack, the same:  600 of 900 ms  -->  800 ms
+//                thread, stack, the same:  300 of 900 ms  -->  400 ms
+//
+// So shares by label and reason are exact, and those by thread and stack are estimates.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "cli/profile/profile.h"
+
+namespace labelscope::cli {
+
+// Time of waits whose label set is not known, by value type.
+using UnknownWaits = std::array<std::uint64_t, kMostValueTypes>;
+
+// Makes the weights of samples of waits add up to the totals `profile.waits`, and to the open waits
+// (LS_STILL_WAITING). A total without a sample becomes a row without a stack, which counts no
+// sample. Samples that belong to no total get the `unknown` time of their kind. Returns the unknown
+// time that no sample could have.
+std::uint64_t fit_waits(Profile& profile, const UnknownWaits& unknown);
+
+}  // namespace labelscope::cli
