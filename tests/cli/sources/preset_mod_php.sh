@@ -41,10 +41,11 @@ wait_until "four processes are there" workers
 # visit <argument of curl...> <URI>: asks for it again and again.
 visit() { client curl --silent --fail --output /dev/null "${@:1:$#-1}" "http://127.0.0.1:${ports[0]}${!#}&n=[1-9999999]"; }
 visit '/checkout?user=3'
+visit '/checkout?user=4'
 visit '/cart?item=7&next=/login'
-visit --data password=secret --rate 30/s '/login?'
+visit --data password=secret --rate 4/s '/login?'
 visit '/search?q=shoes'
-visit --rate 30/s '/?'
+visit --rate 8/s '/?'
 for each in GET:/checkout GET:/cart POST:/login GET:/search GET:/; do
   echo "{\"method\":\"${each%%:*}\",\"route\":\"${each#*:}\",\"script\":\"$work/server/index.php\"}"
 done >"$work/plan"
