@@ -208,13 +208,12 @@ TEST_CASE("preset servers: values of two owners that take turns are never paired
   const Reader reader = reader_of(shipped_preset("postgres"), server);
   server.enter("running");
   server.flip();
-  const auto of_owner = [](const std::string& number, const std::string& name) {
-    return "query_id=" + number + ", db=" + name + ", user=" + name + ", application=" + name +
-           ", db_oid=" + number + ", user_oid=" + number + ", role_oid=" + number +
-           ", query=" + name + ", title=postgres: ada shop";
-  };
-  const std::string first = of_owner("1", "one");
-  const std::string second = of_owner("2", "two");
+  const std::string first =
+      "query_id=1, db=one, user=one, application=one, db_oid=1, user_oid=1, role_oid=1, query=one, "
+      "title=postgres: ada shop";
+  const std::string second =
+      "query_id=2, db=two, user=two, application=two, db_oid=2, user_oid=2, role_oid=2, query=two, "
+      "title=postgres: ada shop";
   std::map<std::string, unsigned> seen;
   // Stopped threads.
   for (int i = 0; i < 200; ++i) {

@@ -116,7 +116,8 @@ TEST_CASE("preset: what is made of a value may be another one, or no label") {
   plan.labels[0].transform_text = "long";
   plan.labels[0].transform = [](std::string value) -> std::optional<std::string> {
     if (value == "10") return std::nullopt;
-    return value + "!";
+    value += '!';
+    return value;
   };
   const ls_tls_recipe recipe = preset_recipe(plan);
   FakeMemory memory;
