@@ -147,6 +147,7 @@ static bool obey(char* line) {
   if (flips) {
     end_child();
     the_server()->reset();
+    the_server()->flip(0); /* before "ready" */
     return true;
   }
   if (strncmp(line, "fill ", 5) == 0) return fill_memory(line + 5);
