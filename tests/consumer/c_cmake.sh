@@ -41,6 +41,17 @@ labels=$(grep "^$first"$'\t' out | tr '\t' '\n' | sed -n 's,@.*,,p' | sort | pas
 (($(grep -c $'^[0-9]*\tunlabelled' out) == 2)) || fail "the other two threads have labels: $(cat out)"
 grep -q '^# not there: .*redis' out && grep -q '^# not there: .*nowhere' out ||
   fail "what is not there is not named: $(cat out)"
+
+# The same files without a process: what they publish, and which presets they fit.
+build/inspect_file "$GLOBALS_PROGRAM" ./shop.preset redis >out 2>err ||
+  fail "inspect_file: $(cat err)"
+grep -qx $'publishes nothing\tABI v1' out && grep -qx $'shop\tfits\t' out &&
+  grep -q $'^redis\tanother file\t.*server' out || fail "of the server: $(cat out)"
+build/inspect_file "$RIVALS_LIBRARY" >out 2>err || fail "inspect_file: $(cat err)"
+[[ $(head -n 1 out) == $'compliant\tABI v1' ]] || fail "of the library: $(cat out)"
+build/inspect_file /etc/hostname >out 2>err && fail "a file that is not ELF was inspected"
+grep -q /etc/hostname err || fail "the error does not name the file: $(cat err)"
+
 sed -i s/str24/str0/ shop.preset
 build/print_labels -p ./shop.preset "$target" >out 2>err && fail "a wrong preset was read"
 grep -q 'shop.preset, line 4: ' err || fail "the error does not name the line: $(cat err)"

@@ -365,6 +365,11 @@ TEST_CASE("c_api: several threads may read one target at the same time") {
             ls_label_count(seen) != expected.size()) {
           ++wrong;
         }
+        ls_plan_state state = LS_PLAN_OTHER_PROGRAM;
+        if (ls_check_plan(target.get(), plan.get(), &state, nullptr) != LS_OK ||
+            state != LS_PLAN_GOOD) {
+          ++wrong;
+        }
         ls_free_observation(seen);
       }
     });
