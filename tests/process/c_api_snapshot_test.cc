@@ -47,7 +47,9 @@ TEST_CASE("c_api_snapshot: each thread is there once, with its own labels, name 
     CHECK(ls_observed_hold_time(seen) > 0);
     CHECK(ls_snapshot_problem(snapshot.get(), i).size == 0);
     CHECK(text_of(ls_snapshot_thread_name(snapshot.get(), i)).starts_with("crowd"));
-    CHECK(ls_snapshot_thread_state(snapshot.get(), i) == 'S');
+    // It sleeps, or is on its way there.
+    const char state = ls_snapshot_thread_state(snapshot.get(), i);
+    CHECK((state == 'S' || state == 'R'));
   }
   std::vector<int> tids;
   for (std::size_t i = 0; i < 101; ++i) tids.push_back(ls_snapshot_thread_id(snapshot.get(), i));

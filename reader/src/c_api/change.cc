@@ -23,18 +23,24 @@ bool has_new_facts(const ls_target& target, const ls_plan& plan,
   return now != nullptr && now->has_context();
 }
 
-Result<ls_plan_state> state_of(const ls_target& target, const ls_plan& plan) {
-  if (Status same = check_program(target, plan); !same) {
-    // A process that has ended has no program; one that has executed another goes on.
-    if (target.core || program_of(target).empty()) return std::move(same).error();
-    return LS_PLAN_OTHER_PROGRAM;
-  }
-  if (target.core) return LS_PLAN_GOOD;
+// Says what has changed in a process that runs the plan's program.
+Result<ls_plan_state> change_of(const ls_target& target, const ls_plan& plan) {
   auto mappings = target.process->mappings();
   if (!mappings) return std::move(mappings).error();
   if (mapped_code(*mappings) != plan.code) return LS_PLAN_NEW_CODE;
   if (has_new_facts(target, plan, *mappings)) return LS_PLAN_NEW_FACTS;
   return plan.plan.plan_again ? LS_PLAN_UNFILLED : LS_PLAN_GOOD;
+}
+
+Result<ls_plan_state> state_of(const ls_target& target, const ls_plan& plan) {
+  auto change = target.core ? Result<ls_plan_state>(LS_PLAN_GOOD) : change_of(target, plan);
+  // This comes last: if the program is still the plan's, all that was seen is of that program.
+  if (Status same = check_program(target, plan); !same) {
+    // A process that has ended has no program; one that has executed another goes on.
+    if (target.core || program_of(target).empty()) return std::move(same).error();
+    return LS_PLAN_OTHER_PROGRAM;
+  }
+  return change;
 }
 
 }  // namespace
