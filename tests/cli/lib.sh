@@ -136,6 +136,8 @@ run() {
 # start <argument...>: starts labelscope in the background, with its pid in $recorder. A shell
 # without job control lets its background children ignore SIGINT, which no terminal does.
 start() {
+  # What a recording before has said must not be taken for what this one says.
+  : >"$work/stderr"
   env --default-signal=INT "$LABELSCOPE" "$@" >"$work/stdout" 2>"$work/stderr" </dev/null &
   recorder=$!
   children+=("$recorder")

@@ -93,6 +93,10 @@ record_load() {
   shift
   start record "$@"
   wait_until "labelscope records" has_begun_or_ended
+  # That is said before it samples, which may begin as late as a recording ends on a busy machine.
+  # When it looks at its samples time and again, it has begun.
+  [[ " $* " == *' ptrace '* ]] || wait_until "labelscope opens its perf events" has_perf_events
+  let_look 300
   release_clients
   wait_until "the server computes" server_has_run $(($(server_ticks) + ticks))
   hold_clients

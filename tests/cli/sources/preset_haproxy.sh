@@ -61,6 +61,7 @@ hold_clients
 
 record_load 300 -p "$target" -F 997 --preset haproxy -o right.jsonl
 expect_planned right.jsonl
+[[ $(jq -c '.outcomes | keys' "$work/judged") == '["labelled","unlabelled"]' ]] || fail "outcomes: $(jq -c .outcomes "$work/judged")"
 expect_covered frontend 35
 
 # --- the stack of each sample says whether a stream is processed
@@ -92,6 +93,7 @@ PYTHON
 
 # --- what is processed may be something else than a stream, which has no names
 edit_preset haproxy 's/if t\+8:u64 == &process_stream//'
-record_load 100 -p "$target" -F 997 --preset "$edited" -o wrong.jsonl
+record_load 200 -p "$target" -F 997 --preset "$edited" -o wrong.jsonl
 judge wrong.jsonl
-(($(jq '.impossible_samples' "$work/judged") > 0)) || fail "without the condition: $(cat "$work/judged")"
+jq -e '.impossible_samples + .outcomes["not-resident"] + .outcomes.malformed > 0' "$work/judged" >/dev/null ||
+  fail "without the condition: $(cat "$work/judged")"
