@@ -82,3 +82,19 @@ backends() {
   sql -U postgres -c "select pid from pg_stat_activity where backend_type = 'client backend' and usename = '$1' and application_name like '${2:-%}'"
 }
 has_backends() { (($(backends "$1" "${2:-%}" | wc -l) >= ${3:-1})); }
+
+# The kernel's account of the sessions: run_times prints how long each has had a processor so far, in
+# nanoseconds, and session_account makes an account (planned_labels.py) of what is in $work/before and
+# $work/after.
+run_times() {
+  local who pid run_time
+  while read -r who pid; do
+    run_time_of "$pid"
+    echo "$who $run_time"
+  done < <(sql -U postgres -F ' ' -c "select usename || ':' || datname || ':' || application_name, pid from pg_stat_activity
+    where usename <> 'postgres'")
+}
+session_account() {
+  join -j 1 <(sort "$work/before") <(sort "$work/after") | awk '{ split($1, who, ":")
+    printf "{\"time\":%.0f,\"labels\":{\"user\":\"%s\",\"db\":\"%s\",\"application\":\"%s\"}}\n", $3 - $2, who[1], who[2], who[3] }' >"$work/sessions"
+}

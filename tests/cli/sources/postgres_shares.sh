@@ -47,14 +47,6 @@ for each in acme:2 globex:2 initech:1 pooler:1; do
   wait_until "the sessions of ${each%:*} are there" has_backends "${each%:*}" '%' "${each#*:}"
 done
 
-# The sessions with process and CPU time in nanoseconds.
-run_times() {
-  local user database application pid run_time
-  while read -r user database application pid; do
-    run_time_of "$pid"
-    echo "$user $database $application $run_time"
-  done < <(sql -U postgres -F ' ' -c "select usename, datname, application_name, pid from pg_stat_activity where usename <> 'postgres'")
-}
 # What may be together: which statement a role runs for which application, by the server's own numbers.
 plan() {
   as_admin "select json_build_object('user', member, 'user_oid', member::regrole::oid::text, 'db', database, 'db_oid', d.oid::text,
@@ -64,8 +56,8 @@ plan() {
       'db_oid', (select oid::text from pg_database where datname = 'postgres'), 'query_id', array(select queryid::text
         from pg_stat_statements where userid = 10))" >"$work/plan"
 }
-# The accounts: CPU time of each statement under each role, and of each session. A function's own role runs what is in it.
-accounts() {
+# The account of each statement under each role. A function's own role runs what is in it.
+statements() {
   as_admin "with k as (select queryid, userid, dbid, top, exec_user_time + exec_system_time + plan_user_time + plan_system_time as cpu
         from pg_stat_kcache()), inner_one as (select sum(cpu) as cpu, min(userid) as userid from k where not top),
       outer_one as (select queryid, dbid, userid from pg_stat_statements where toplevel and query ~ 'count_kept\(\)'),
@@ -74,17 +66,6 @@ accounts() {
         union all select o.queryid, i.userid, o.dbid, i.cpu from inner_one i, outer_one o)
     select json_build_object('time', cpu, 'labels', json_build_object('query_id', queryid::text, 'db_oid', dbid::text,
       'role_oid', userid::text)) from used" >"$work/statements"
-  join -j 1 <(sort "$work/before") <(sort "$work/after") | awk '{ split($1, who, ":")
-    printf "{\"time\":%.0f,\"labels\":{\"user\":\"%s\",\"db\":\"%s\",\"application\":\"%s\"}}\n", $3 - $2, who[1], who[2], who[3] }' >"$work/sessions"
-}
-# The CPU time of each session so far, in nanoseconds.
-run_times() {
-  local who pid run_time
-  while read -r who pid; do
-    run_time_of "$pid"
-    echo "$who $run_time"
-  done < <(sql -U postgres -F ' ' -c "select usename || ':' || datname || ':' || application_name, pid from pg_stat_activity
-    where usename <> 'postgres'")
 }
 # record_tenants <name> <ticks> <preset>: until the last tenant but one has computed for so many ticks.
 record_tenants() {
@@ -95,7 +76,8 @@ record_tenants() {
   run_times >"$work/before"
   wait_until "the tenants compute" has_run_or_ended $(($(cpu_ticks "$target") + $2))
   run_times >"$work/after"
-  accounts
+  statements
+  session_account
   kill -INT "$recorder" 2>/dev/null
   finish
   plan

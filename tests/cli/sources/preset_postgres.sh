@@ -1,5 +1,5 @@
-# CPU time of a stock PostgreSQL by query, database and application: the labels of its backends are what the load has
-# planned, never others, and the shares are those of pg_stat_statements.
+# What `dump` says of each kind of backend of a stock PostgreSQL, and `record --backend ptrace` of all of them: labels are what
+# the load has planned, never others. postgres_shares.sh does the same by BPF, and with accounts of queries.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/postgres.sh"
 need_postgres pg_stat_statements
@@ -15,12 +15,6 @@ statement="select count(*) from t a join t b on a.s > b.s and b.id < 60"
 session alice shop web "$statement where a.id > 0;"
 session alice shop batch "select sum(length(a.s || b.s)) from t a join t b on b.id < 90;"
 session bob bank web "$statement where a.id > 1;"
-# Connections that begin and end all the time take over entries that other sessions have left.
-churn() {
-  echo 'select 1;' >"$work/churn.sql"
-  PGAPPNAME=churn "$bin/pgbench" -h "$work/pg" -U bob -n -C -c 2 -T 600 -f "$work/churn.sql" shop >"$work/pgbench" 2>&1 &
-  children+=($!)
-}
 
 # --- what the preset says now, and about whom
 wait_until "bob's backend is there" has_backends bob web
@@ -69,60 +63,30 @@ run dump --json -p "$(worker_of)" --preset postgres
 run dump -p "$server" --preset postgres --explain
 expect_shown 'has no entry'
 
-# expect_recorded <backend>: the shares of the three statements, and no label that cannot be.
-expect_recorded() {
-  sql -U postgres -c 'select pg_stat_statements_reset()' >/dev/null
-  start record -p "$server" --backend "$1" -F 199 --preset postgres -o "$work/$1.jsonl"
-  wait_until "labelscope records" has_begun_or_ended
-  for target in $(sql -U postgres -c "select pid from pg_stat_activity where application_name in ('web', 'batch')"); do
-    wait_until "a backend computes" has_run_or_ended $(($(cpu_ticks "$target") + 100))
-  done
-  # The account of the same time.
-  sql -U postgres -F ' ' -c "select queryid, userid, dbid, total_exec_time + total_plan_time from pg_stat_statements where calls > 0" >"$work/account"
-  kill -INT "$recorder" 2>/dev/null
-  finish
-  expect_status "$exit_ok" "record by $1"
-  expect_ledger "$work/$1.jsonl"
-  python3 - "$work/$1.jsonl" "$work/account" <<'PYTHON' || fail "record by $1"
-import json, sys
-lines = [json.loads(line) for line in open(sys.argv[1])]
-sets = {l["id"]: {x["key"]: x["value"] for x in l["labels"]} for l in lines if l["type"] == "labels"}
-# Who may have which application; psql of the test itself is the third.
-planned = {"web": {("alice", "shop"), ("bob", "bank")}, "batch": {("alice", "shop")}, "churn": {("bob", "shop")},
-           "sleeper": {("alice", "shop")}, "leader": {("bob", "bank")}, "psql": {("postgres", "postgres"), ("postgres", "shop"), ("postgres", "bank")}}
-account = {}
-for line in open(sys.argv[2]):
-    query, user, database, time = line.split()
-    account[query] = float(time)
-counts = {}
-busy = idless = 0
-for sample in (line for line in lines if line["type"] == "sample"):
-    labels = sets[sample["labels"]]
-    application, who = labels.get("application"), (labels.get("user"), labels.get("db"))
-    # A session that begins has no application yet, and a process of the server itself has no user.
-    if application is not None and None not in who and who not in planned.get(application, ()):
-        sys.exit(f"no connection of {who} has the application {application}")
-    if application not in ("web", "batch"): continue
-    busy += 1
-    if "query_id" not in labels:
-        idless += 1
-        continue
-    counts[labels["query_id"]] = counts.get(labels["query_id"], 0) + 1
-if busy < 150: sys.exit(f"only {busy} samples of the load")
-if idless > busy / 5: sys.exit(f"{idless} of {busy} samples have no query")
-total = sum(counts.values())
-unknown = set(counts) - set(account)
-if unknown: sys.exit(f"queries that pg_stat_statements does not know: {unknown}")
-# Each backend computes all the time: shares of CPU time and of time differ by who gets a processor, so they are compared
-# within ten points; the numbers of the samples say whether that is wide enough.
-time = sum(account[query] for query in counts)
-for query, count in counts.items():
-    here, there = count / total, account[query] / time
-    if abs(here - there) > 0.1 + 3 * (here * (1 - here) / total) ** 0.5:
-        sys.exit(f"query {query}: {here:.3f} of the samples, {there:.3f} of the server's time")
-if len(counts) != 3: sys.exit(f"{len(counts)} queries, not 3: {counts}")
-PYTHON
-}
-expect_recorded ptrace
-churn
-if (need_sampling >/dev/null); then expect_recorded bpf; fi
+# --- by ptrace: no label that cannot be, also while connections begin and end, and shares of sessions by the kernel's account
+echo 'select 1;' >"$work/churn.sql"
+PGAPPNAME=churn "$bin/pgbench" -h "$work/pg" -U bob -n -C -c 1 -T 600 -f "$work/churn.sql" shop >"$work/pgbench" 2>&1 &
+children+=($!)
+start record -p "$server" --backend ptrace -F 199 --preset postgres -o "$work/ptrace.jsonl"
+wait_until "labelscope records" has_begun_or_ended
+run_times | grep -E ':(web|batch) ' >"$work/before"
+for target in $(backends alice web) $(backends alice batch) $(backends bob web); do
+  wait_until "a backend computes" has_run_or_ended $(($(cpu_ticks "$target") + 120))
+done
+run_times >"$work/after"
+kill -INT "$recorder" 2>/dev/null
+finish
+expect_status "$exit_ok" "record by ptrace"
+expect_ledger "$work/ptrace.jsonl"
+# A session of the test itself is that of psql. Of the others, the server knows which statements they have run.
+as_admin "select json_build_object('user', member, 'user_oid', member::regrole::oid::text, 'role_oid', array[member::regrole::oid::text, '$role'],
+    'db', database, 'db_oid', d.oid::text, 'application', application, 'query_id', array(select queryid::text from pg_stat_statements s
+      where s.dbid = d.oid and s.userid = member::regrole and query like statement))
+  from (values ('alice', 'shop', 'web', '%and b.id%a.id >%'), ('alice', 'shop', 'batch', '%sum(length%'), ('bob', 'bank', 'web', '%and b.id%a.id >%'),
+    ('alice', 'shop', 'sleeper', '%'), ('bob', 'bank', 'leader', '%'), ('bob', 'shop', 'churn', 'select \$1'), ('postgres', 'postgres', 'psql', '%')) sessions (member, database, application, statement)
+  join pg_database d on datname = database" >"$work/plan"
+session_account
+judge "$work/ptrace.jsonl" --account "$work/sessions" || fail "a share is wrong: $(cat "$work/judged")"
+[[ $(jq .impossible_samples "$work/judged") == 0 ]] || fail "labels cannot be together: $(jq -c .impossible "$work/judged")"
+[[ $(jq -c 'map(.query_id | length)' -s "$work/plan") == '[1,1,1,'* ]] || fail "a statement has no number: $(cat "$work/plan")"
+jq -e '.covered.query_id > 0.7' "$work/judged" >/dev/null || fail "too few samples have a query: $(jq -c .covered "$work/judged")"
