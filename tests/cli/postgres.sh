@@ -19,7 +19,7 @@ need_postgres() {
     [[ -e ${bin%/bin}/lib/$each.so ]] || skip_test "PostgreSQL has no $each (package $(package_of "$each"))"
   done
   as=()
-  ((EUID != 0)) || { id postgres >/dev/null 2>&1 && as=(runuser -u postgres --); } ||
+  ((EUID != 0)) || { id postgres >/dev/null 2>&1 && as=(setpriv --reuid=postgres --regid=postgres --init-groups); } ||
     skip_test "root needs the user postgres to run the server"
 }
 # The server numbers statements since this version.
