@@ -245,6 +245,14 @@ static __always_inline struct ls_off_cpu* ls_off_cpu_of(struct ls_ids ids) {
   return 0;
 }
 
+/* Does what ls_ids_of() does. These programs see every switch of the machine, and the kernel lets
+ * them read the tasks of their tracepoints without a helper. */
+static __always_inline struct ls_ids ls_ids_of_argument(struct task_struct* task) {
+  if (config.pid_namespace != 0) return ls_ids_of(task, config.pid_namespace);
+  struct ls_ids ids = {.pid = task->tgid, .tid = task->pid};
+  return ids;
+}
+
 /* Threads of the kernel and of io_uring never come back to user mode, so they cannot take samples.
  * They wait for work alone. */
 static __always_inline _Bool ls_takes_samples(const struct task_struct* task) {
@@ -264,10 +272,10 @@ struct ls_leaving {
 
 static __always_inline void ls_leave(struct task_struct* task, struct ls_leaving how, __u64 now) {
   if (!ls_takes_samples(task)) return;
-  struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
-  if (ids.pid == 0) return;
-  struct ls_off_cpu* thread = ls_off_cpu_of(ids);
+  struct ls_ids ids = ls_ids_of_argument(task);
   struct ls_found_process found = ls_find_process(ids.pid);
+  if (!found.exec_count) return;
+  struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread) {
     if (!ls_is_recorded(&found) || task->flags & LS_TASK_EXITING) return;
     struct ls_off_cpu fresh = {.pid = ids.pid};
@@ -291,7 +299,7 @@ static int ls_sample_wait(struct bpf_map* map, void* key, void* value);
 
 static __always_inline void ls_return(struct task_struct* task, __u64 now) {
   if (!ls_takes_samples(task)) return;
-  struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
+  struct ls_ids ids = ls_ids_of_argument(task);
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread || thread->left_ns == 0) return;
   /* If no wake-up was seen, the thread has waited until now. */
@@ -348,7 +356,7 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct* task) {
   (void)ctx;
   if (!ls_takes_samples(task)) return 0;
-  struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
+  struct ls_ids ids = ls_ids_of_argument(task);
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (thread && thread->left_ns != 0 && thread->woken_ns == 0)
     thread->woken_ns = bpf_ktime_get_ns();
