@@ -73,6 +73,8 @@ expect_status "$exit_ok" "by ptrace, one of them named twice"
 (($(jq -s '[.[] | select(.type == "process")] | length' both.jsonl) == 2)) || fail "not two processes"
 rm both.jsonl
 kill -KILL "$first" "$second"
+wait_until "both have ended" is_gone "$first"
+wait_until "both have ended" is_gone "$second"
 
 # It is waited for.
 start record --wait-for "$name" -F 499 -o waited.jsonl
