@@ -13,6 +13,7 @@
 #   scripts/bench.sh chain       a million stacks compared with the program's own account (5 minutes)
 #   scripts/bench.sh overhead    how much slower a program gets while it is recorded, next to perf record -g and
 #                                bpftrace, above an empty event and an empty BPF program (8 minutes)
+#   scripts/bench.sh waits       what it costs to measure waits, next to bpftrace (8 minutes)
 #   scripts/bench.sh python      what labels cost a program in Python, next to the same calls in C
 #   scripts/bench.sh java        what labels cost a program in Java, next to the same calls in C
 #   --json FILE                  keeps the last table as JSON
@@ -40,9 +41,9 @@ done
 ((${#benches[@]} > 0)) || benches=(labels elf samples writer)
 for bench in "${benches[@]}"; do
   case $bench in
-    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | python | java) ;;
+    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | waits | python | java) ;;
     -h | --help) usage; exit 0 ;;
-    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, python or java)\n' "$bench" >&2; exit 2 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, waits, python or java)\n' "$bench" >&2; exit 2 ;;
   esac
 done
 
@@ -55,7 +56,7 @@ say "Building with $(build_jobs) jobs"
 targets=()
 for bench in "${benches[@]}"; do
   case $bench in
-    costs | stacks | overhead) targets+=(labelscope) ;;
+    costs | stacks | overhead | waits) targets+=(labelscope) ;;
     sources) targets+=(labelscope labelscope_go_labels) ;;
     chain) targets+=(test_sampler_unwind) ;;
     python) targets+=(customlabels) ;;
@@ -108,6 +109,9 @@ for bench in "${benches[@]}"; do
       [[ ! -x $build/tests/targets/go_labels/static ]] || go=(--go "$build/tests/targets/go_labels/static")
       run "What each label source costs" python3 "$root_dir/tests/bench/source_costs.py" \
         --labelscope "$build/cli/labelscope" "${go[@]}"
+      ;;
+    waits)
+      run "What it costs to measure waits" python3 "$root_dir/tests/bench/waits.py" --labelscope "$build/cli/labelscope"
       ;;
     overhead)
       run "What a recording costs the program" python3 "$root_dir/tests/bench/overhead.py" --labelscope "$build/cli/labelscope"
