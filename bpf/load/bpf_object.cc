@@ -71,6 +71,29 @@ Result<T> read_entry(int map, Pid pid) {
   return system_error(errno, "cannot read the map of processes");
 }
 
+// Returns what each CPU has in an entry of a per-CPU map.
+template <class Value>
+Result<std::vector<Value>> of_each_cpu(int map, std::uint32_t entry) {
+  const int cpus = libbpf_num_possible_cpus();
+  if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
+  std::vector<Value> each(static_cast<std::size_t>(cpus));
+  if (bpf_map_lookup_elem(map, &entry, each.data()) == 0) return each;
+  return system_error(errno, "cannot read the counters");
+}
+
+template <class Key, class Value>
+std::vector<std::pair<Key, Value>> entries_of(int map) {
+  std::vector<std::pair<Key, Value>> all;
+  Key key{};
+  const Key* before = nullptr;
+  while (bpf_map_get_next_key(map, before, &key) == 0) {
+    Value value{};
+    if (bpf_map_lookup_elem(map, &key, &value) == 0) all.emplace_back(key, value);
+    before = &key;
+  }
+  return all;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
@@ -301,14 +324,10 @@ Result<ls_counters> BpfObject::counters() const {
 }
 
 Result<ls_counters> BpfObject::counters(std::uint32_t entry) const {
-  int cpus = libbpf_num_possible_cpus();
-  if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
+  auto each = of_each_cpu<ls_counters>(counters_fd_, entry);
+  if (!each) return std::move(each).error();
   ls_counters sum{};
-  std::vector<ls_counters> each(static_cast<std::size_t>(cpus));
-  if (bpf_map_lookup_elem(counters_fd_, &entry, each.data()) != 0) {
-    return system_error(errno, "cannot read the counters");
-  }
-  for (const ls_counters& cpu : each) {
+  for (const ls_counters& cpu : *each) {
     for (unsigned i = 0; i < LS_COUNTER_COUNT; ++i) sum.value[i] += cpu.value[i];
   }
   return sum;
@@ -316,12 +335,8 @@ Result<ls_counters> BpfObject::counters(std::uint32_t entry) const {
 
 std::vector<ls_ending> BpfObject::endings() const {
   std::vector<ls_ending> all;
-  std::uint64_t key = 0;
-  const std::uint64_t* before = nullptr;
-  while (bpf_map_get_next_key(endings_fd_, before, &key) == 0) {
-    ls_ending ending{};
-    if (bpf_map_lookup_elem(endings_fd_, &key, &ending) == 0) all.push_back(ending);
-    before = &key;
+  for (const auto& [task, ending] : entries_of<std::uint64_t, ls_ending>(endings_fd_)) {
+    all.push_back(ending);
   }
   return all;
 }
@@ -348,40 +363,18 @@ void BpfObject::forget_waiting(Tid tid, std::uint64_t left_ns) {
 }
 
 std::vector<std::pair<Tid, ls_off_cpu>> BpfObject::off_cpu_threads() const {
-  std::vector<std::pair<Tid, ls_off_cpu>> all;
-  Tid tid{};
-  const Tid* before = nullptr;
-  while (bpf_map_get_next_key(off_cpu_threads_fd_, before, &tid) == 0) {
-    ls_off_cpu thread{};
-    if (bpf_map_lookup_elem(off_cpu_threads_fd_, &tid, &thread) == 0) all.emplace_back(tid, thread);
-    before = &tid;
-  }
-  return all;
+  return entries_of<Tid, ls_off_cpu>(off_cpu_threads_fd_);
 }
 
 std::vector<std::pair<ls_wait_key, ls_wait_total>> BpfObject::wait_totals() const {
-  std::vector<std::pair<ls_wait_key, ls_wait_total>> all;
-  const int map = map_fd(object_, "wait_totals");
-  ls_wait_key key{};
-  const ls_wait_key* before = nullptr;
-  while (bpf_map_get_next_key(map, before, &key) == 0) {
-    ls_wait_total total{};
-    if (bpf_map_lookup_elem(map, &key, &total) == 0) all.emplace_back(key, total);
-    before = &key;
-  }
-  return all;
+  return entries_of<ls_wait_key, ls_wait_total>(map_fd(object_, "wait_totals"));
 }
 
 Result<ls_untold_waits> BpfObject::untold_waits() const {
+  auto each = of_each_cpu<ls_untold_waits>(map_fd(object_, "untold_waits"), 0);
+  if (!each) return std::move(each).error();
   ls_untold_waits sum{};
-  const int cpus = libbpf_num_possible_cpus();
-  if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
-  std::vector<ls_untold_waits> each(static_cast<std::size_t>(cpus));
-  const std::uint32_t zero = 0;
-  if (bpf_map_lookup_elem(map_fd(object_, "untold_waits"), &zero, each.data()) != 0) {
-    return system_error(errno, "cannot read the sums of waits");
-  }
-  for (const ls_untold_waits& cpu : each) {
+  for (const ls_untold_waits& cpu : *each) {
     for (int i = 0; i < LS_WAIT_PARTS; ++i) sum.ns[i] += cpu.ns[i];
   }
   return sum;

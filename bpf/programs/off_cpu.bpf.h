@@ -23,6 +23,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "bpf/programs/take_sample.bpf.h"
+#include "bpf/programs/wait_totals.bpf.h"
 
 /* These are bits of the kernel's task->flags and task->__state. */
 #define LS_TASK_KERNEL 0x00200000
@@ -49,32 +50,6 @@ struct {
   __uint(max_entries, 1);
 } off_cpu_threads SEC(".maps");
 
-/* All waits that have ended. */
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, struct ls_wait_key);
-  __type(value, struct ls_wait_total);
-  __uint(max_entries, 1);
-} wait_totals SEC(".maps");
-
-/* Those for which `wait_totals` had no room. */
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __type(key, __u32);
-  __type(value, struct ls_untold_waits);
-  __uint(max_entries, 1);
-} untold_waits SEC(".maps");
-
-/* The numbers of label sets that user space has been sent. */
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, __u64);
-  __type(value, __u8);
-  __uint(max_entries, 1);
-} label_numbers SEC(".maps");
-
 /* The weight of a short wait that is drawn, in nanoseconds. User space raises it if there are more
  * samples than it has budgeted for (waiting_threads.h). */
 struct {
@@ -83,70 +58,6 @@ struct {
   __type(value, __u64);
   __uint(max_entries, 1);
 } off_cpu_unit SEC(".maps");
-
-/* Returns the bucket of a length (wire.h). */
-static __always_inline __u32 ls_wait_bucket(__u64 ns) {
-  __u32 bucket = 0;
-  ns >>= LS_WAIT_SHORTEST_LOG2 + 1;
-  for (__u32 step = 32; step != 0; step /= 2) {
-    if (ns >> step == 0) continue;
-    ns >>= step;
-    bucket += step;
-  }
-  bucket += ns != 0;
-  return bucket < LS_WAIT_BUCKETS ? bucket : LS_WAIT_BUCKETS - 1;
-}
-
-/* Nothing writes here. It is not constant, because an object has no constants but `config`. */
-static struct ls_wait_total ls_no_waits;
-
-/* Adds `count` waits that are `ns` long together. */
-static __always_inline void ls_add_waits(const struct ls_wait_key* key, __u64 ns, __u32 count) {
-  struct ls_wait_total* total = bpf_map_lookup_elem(&wait_totals, key);
-  if (!total) {
-    bpf_map_update_elem(&wait_totals, key, &ls_no_waits, BPF_NOEXIST);
-    total = bpf_map_lookup_elem(&wait_totals, key);
-  }
-  if (!total) {
-    __u32 zero = 0;
-    struct ls_untold_waits* untold = bpf_map_lookup_elem(&untold_waits, &zero);
-    if (untold && key->part < LS_WAIT_PARTS) __sync_fetch_and_add(&untold->ns[key->part], ns);
-    return;
-  }
-  __sync_fetch_and_add(&total->ns, ns);
-  __sync_fetch_and_add(&total->count, count);
-  __u32 bucket = ls_wait_bucket(ns / count);
-  if (bucket < LS_WAIT_BUCKETS) __sync_fetch_and_add(&total->log2[bucket], count);
-}
-
-static __always_inline _Bool ls_send_label_set(struct ls_scratch* own) {
-  __u64 size =
-      sizeof(own->label_set) + sizeof(own->reading.labels.head) + own->reading.labels.head.size;
-  if (size > sizeof(own->label_set) + sizeof(own->reading.labels)) return 0; /* for the verifier */
-  own->label_set.record.size = size;
-  own->label_set.record.type = LS_RECORD_LABEL_SET;
-  own->label_set.reserved = 0;
-  return bpf_ringbuf_output(&ring, &own->label_set, size, BPF_RB_NO_WAKEUP) == 0;
-}
-
-/* Returns the number of the labels in `own`, which user space knows, or will know. */
-static __always_inline __u64 ls_told_number(struct ls_scratch* own, __u32 pid) {
-  const __u8 told = 1;
-  __u64 seed = ls_mix(config.label_seed, (__u64)own->exec_count << 32 | pid);
-  __u64 number = ls_number_of_labels(&own->reading.labels, &own->numbering, seed);
-  if (number < LS_FIRST_LABEL_NUMBER || bpf_map_lookup_elem(&label_numbers, &number)) return number;
-  if (bpf_map_update_elem(&label_numbers, &number, &told, BPF_ANY)) {
-    ls_count_other(LS_COUNT_LABEL_SETS_WITHOUT_ROOM);
-    return LS_LABELS_WITHOUT_ROOM;
-  }
-  own->label_set.number = number;
-  own->label_set.pid = pid;
-  if (!ls_send_label_set(own)) {
-    bpf_map_delete_elem(&label_numbers, &number);
-    ls_count_other(LS_COUNT_DROPPED_LABEL_SETS);
-  }
-  return number;
-}
 
 /* Reads the labels of the current thread, which leaves its processor. Returns their number. */
 static __always_inline __u64 ls_labels_at_leaving(const struct ls_found_process* found,

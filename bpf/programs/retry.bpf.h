@@ -66,13 +66,19 @@ struct {
  */
 #define LS_RETRY_ROUNDS (LS_MAX_PUBLISHERS * (2 * LS_MAX_LABELS + LS_GO_BUCKETS + 8))
 
+/* Sends a head, and the labels that lie right behind it. */
+static __always_inline _Bool ls_send_labels_behind(struct ls_scratch* own,
+                                                   struct ls_record_head* head, __u64 head_size,
+                                                   __u32 type) {
+  __u64 size = head_size + sizeof(own->reading.labels.head) + own->reading.labels.head.size;
+  if (size > head_size + sizeof(own->reading.labels)) return 0; /* for the verifier */
+  head->size = size;
+  head->type = type;
+  return bpf_ringbuf_output(&ring, head, size, BPF_RB_NO_WAKEUP) == 0;
+}
+
 static __always_inline _Bool ls_send_labels(struct ls_scratch* own) {
-  __u64 size =
-      sizeof(own->answer) + sizeof(own->reading.labels.head) + own->reading.labels.head.size;
-  if (size > sizeof(own->answer) + sizeof(own->reading.labels)) return 0; /* for the verifier */
-  own->answer.record.size = size;
-  own->answer.record.type = LS_RECORD_LABELS;
-  return bpf_ringbuf_output(&ring, &own->answer, size, BPF_RB_NO_WAKEUP) == 0;
+  return ls_send_labels_behind(own, &own->answer.record, sizeof(own->answer), LS_RECORD_LABELS);
 }
 
 /* Brings in the memory of a failed read. No read is longer than a page, so it lies in two pages at

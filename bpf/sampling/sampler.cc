@@ -357,10 +357,7 @@ Status LoadedSampler::look_at_counters() {
   if (!counts) return std::move(counts).error();
   const auto& value = counts->value;
   if (waiting_) {
-    auto waits = object_->counters(LS_COUNTERS_OTHERS);
-    if (!waits) return std::move(waits).error();
-    Status status = waiting_->hold_budget(waits->value[LS_COUNT_TAKEN]);
-    if (!status) return status;
+    if (Status status = waiting_->hold_budget(); !status) return status;
   }
   std::uint64_t lost =
       value[LS_COUNT_DROPPED_FORK] + value[LS_COUNT_DROPPED_EXEC] + value[LS_COUNT_DROPPED_EXIT];

@@ -99,9 +99,13 @@ Status WaitingThreads::begin() {
   return object_.set_wait_unit(unit_ns_);
 }
 
-Status WaitingThreads::hold_budget(std::uint64_t taken) {
+Status WaitingThreads::hold_budget() {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_ < kInterval) return {};
+  // Samples of threads that run are counted in an entry of their own.
+  const auto counts = object_.counters(LS_COUNTERS_OTHERS);
+  if (!counts) return counts.error();
+  const std::uint64_t taken = counts->value[LS_COUNT_TAKEN];
   const double seconds = std::chrono::duration<double>(now - std::exchange(last_, now)).count();
   const double rate = static_cast<double>(taken - std::exchange(taken_, taken)) / seconds;
   // A weight twice as large halves the number of samples.

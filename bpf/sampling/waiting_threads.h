@@ -36,8 +36,8 @@ class WaitingThreads {
 
   // Lets short waits weigh one period, until their samples exceed the budget.
   Status begin();
-  // Call it every few milliseconds with the number of samples of waits so far.
-  Status hold_budget(std::uint64_t taken);
+  // Call it every few milliseconds.
+  Status hold_budget();
   // How often short waits got another weight.
   std::uint64_t changes() const { return changes_; }
   // Notes which threads of the process wait now. Waits must be counted already.
