@@ -13,6 +13,7 @@
 #   scripts/bench.sh chain       a million stacks compared with the program's own account (5 minutes)
 #   scripts/bench.sh overhead    how much slower a program gets while it is recorded, next to perf record -g and
 #                                bpftrace, above an empty event and an empty BPF program (8 minutes)
+#   scripts/bench.sh start       how soon a recording begins and ends, and what memory it takes, next to perf record -g (3 minutes)
 #   scripts/bench.sh waits       what it costs to measure waits, next to bpftrace (8 minutes)
 #   scripts/bench.sh python      what labels cost a program in Python, next to the same calls in C
 #   scripts/bench.sh java        what labels cost a program in Java, next to the same calls in C
@@ -41,9 +42,9 @@ done
 ((${#benches[@]} > 0)) || benches=(labels elf samples writer)
 for bench in "${benches[@]}"; do
   case $bench in
-    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | waits | python | java) ;;
+    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | start | waits | python | java) ;;
     -h | --help) usage; exit 0 ;;
-    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, waits, python or java)\n' "$bench" >&2; exit 2 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, start, waits, python or java)\n' "$bench" >&2; exit 2 ;;
   esac
 done
 
@@ -56,7 +57,7 @@ say "Building with $(build_jobs) jobs"
 targets=()
 for bench in "${benches[@]}"; do
   case $bench in
-    costs | stacks | overhead | waits) targets+=(labelscope) ;;
+    costs | stacks | overhead | start | waits) targets+=(labelscope) ;;
     sources) targets+=(labelscope labelscope_go_labels) ;;
     chain) targets+=(test_sampler_unwind) ;;
     python) targets+=(customlabels) ;;
@@ -115,6 +116,9 @@ for bench in "${benches[@]}"; do
       ;;
     overhead)
       run "What a recording costs the program" python3 "$root_dir/tests/bench/overhead.py" --labelscope "$build/cli/labelscope"
+      ;;
+    start)
+      run "How soon a recording begins and ends" python3 "$root_dir/tests/bench/start.py" --labelscope "$build/cli/labelscope"
       ;;
     python)
       run "What labels cost a program in Python" env CUSTOMLABELS_LIBRARY="$build/writer-lib/libcustomlabels.so" \

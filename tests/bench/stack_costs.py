@@ -357,21 +357,27 @@ def loader_of(program, libraries):
         target.wait()
 
 
-def of_start(options, folder):
-    loader = build(folder, "loader", LOADER, "-ldl")
-    # Each copy gets another build ID, so that labelscope takes it for a file of its own.
+def many_libraries(folder, count=500):
+    """Returns the paths of so many libraries. Each has another build ID, so that labelscope takes it
+    for a file of its own."""
     mark = b"\xa5" * 8
     first = build(folder, "library.so", LIBRARY, "-shared", "-fPIC", "-Wl,--build-id=0x"
                   + mark.hex())
-    many = [f"{folder}/library{i}.so" for i in range(500)]
+    many = [f"{folder}/library{i}.so" for i in range(count)]
     with open(first, "rb") as file:
         library = file.read()
     for i, path in enumerate(many):
         with open(path, "wb") as out:
             out.write(library.replace(mark, i.to_bytes(len(mark), "big")))
+    return many
+
+
+def of_start(options, folder):
+    loader = build(folder, "loader", LOADER, "-ldl")
+    many = many_libraries(folder)
     targets = {"500 libraries": many}
     for found in sorted(glob.glob("/usr/lib/*/libLLVM*.so.*"))[-1:]:
-        targets["libLLVM"] = [found, first]
+        targets["libLLVM"] = [found, many[0]]
     aims = []
     print(f"\n| {'program':14} | to the first complete stack | samples before | labelscope's memory | more than with fp |")
     print("|---|---|---|---|---|")
