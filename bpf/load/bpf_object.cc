@@ -10,14 +10,19 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "bpf/load/loading.h"
 #include "bpf/load/preset_programs.h"
+#include "process/proc_fs.h"
 
 namespace labelscope {
 namespace {
+
+constexpr std::uint32_t kMostCpus = 65536;
 
 // The ring buffer requires a power of two of pages.
 std::uint32_t ring_size(std::size_t wanted) {
@@ -31,6 +36,18 @@ std::uint32_t ring_size(std::size_t wanted) {
 std::uint64_t code_mask() {
   const auto on_stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   return std::bit_ceil(std::uint64_t{on_stack}) - 1;
+}
+
+// The kernel may leave numbers out: of four CPUs the last one may have the number 6.
+Result<std::uint32_t> largest_cpu_number() {
+  const std::string list = read_proc_line("/sys/devices/system/cpu/possible");
+  const std::size_t last = list.find_last_of("-,") + 1;
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(list.data() + last, list.data() + list.size(), number);
+  if (error == std::errc() && number < kMostCpus) return number;
+  return Error{ErrorCode::kUnsupported,
+               "cannot find out how many CPUs there are: /sys/devices/system/cpu/possible says '" +
+                   list + "'"};
 }
 
 ls_config make_config(const SamplerOptions& options, std::uint32_t cpus) {
@@ -137,13 +154,14 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   loaded->object_ = bpf_object__open_mem(bytes, size, &open_options);
   if (!loaded->object_) return load_error(-errno, log);
 
-  const int cpus = libbpf_num_possible_cpus();
-  if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
+  const Result<std::uint32_t> last_cpu = largest_cpu_number();
+  if (!last_cpu) return last_cpu.error();
+  const std::uint32_t cpus = *last_cpu + 1;
   loaded->samples_waits_ = samples_waits(options.mode);
   // Only the programs that are used have slots; the scheduler's comes last.
   const std::uint32_t programs =
       loaded->samples_waits_ ? LS_SAMPLING_PROGRAMS : LS_SAMPLING_PROGRAMS - 1;
-  loaded->slots_ = static_cast<std::uint32_t>(cpus) * programs;
+  loaded->slots_ = cpus * programs;
   resize(loaded->object_, "processes", options.max_processes);
   resize(loaded->object_, "exec_counts", options.max_processes);
   resize(loaded->object_, "unwind_processes", options.max_processes);
@@ -163,7 +181,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
       bpf_program__set_autoload(program, loaded->samples_waits_);
     }
   }
-  const ls_config config = make_config(options, static_cast<std::uint32_t>(cpus));
+  const ls_config config = make_config(options, cpus);
   if (Status status = set_constants(loaded->object_, &config, sizeof(config)); !status) {
     return std::move(status).error();
   }
@@ -232,7 +250,9 @@ Status BpfObject::attach(std::span<const char* const> programs, std::vector<bpf_
 Status BpfObject::start_waits() { return attach(kWaitPrograms, wait_links_); }
 
 void BpfObject::stop_waits() {
-  for (bpf_link* link : std::exchange(wait_links_, {})) bpf_link__destroy(link);
+  const std::vector<bpf_link*> links = std::exchange(wait_links_, {});
+  // The one that removes threads which end was attached first, and goes last.
+  std::for_each(links.rbegin(), links.rend(), bpf_link__destroy);
 }
 
 void BpfObject::detach() {

@@ -25,6 +25,7 @@ struct ls_scratch {
   __u32 first_pointer_known; /* as in ls_process */
   __u64 ended;               /* the process has: only its kernel stack is left to look at */
   __u64 is_worker;           /* a thread of io_uring, which runs no user code */
+  __u64 plan;                /* as in ls_process */
   struct ls_numbering numbering;
   union {
     struct ls_sample_head sample;
@@ -145,6 +146,7 @@ static __always_inline void ls_copy_process(struct ls_scratch* own,
   __builtin_memcpy(&own->reading.recipes, &process->recipes, sizeof(process->recipes));
   own->exec_count = *found->exec_count;
   own->first_pointer_known = process->first_pointer_known;
+  own->plan = process->plan;
   if (own->exec_count != process->exec_count) {
     own->reading.recipes.count = 1;
     own->reading.recipes.recipe[0].kind = LS_RECIPE_NOT_RELOCATED;

@@ -115,10 +115,11 @@ static __always_inline void ls_lose_drawn(struct ls_off_cpu* thread, __u32 count
 static __always_inline void ls_add_late(struct ls_off_cpu* thread, __u64 labels) {
 #pragma unroll
   for (__u32 part = 0; part < LS_WAIT_PARTS; part++) {
-    __u64 ns = thread->late_ns[part];
-    __u32 count = thread->late_count[part];
+    /* A wait of this very thread may come at any point here, since reading memory makes it wait. It
+     * adds its length before it counts, so the length of what is counted is there. */
+    __u32 count = *(volatile __u32*)&thread->late_count[part];
+    __u64 ns = *(volatile __u64*)&thread->late_ns[part];
     if (count == 0) continue;
-    /* A wait of this very thread may come meanwhile, if reading memory makes it wait. */
     __sync_fetch_and_add(&thread->late_ns[part], -ns);
     __sync_fetch_and_add(&thread->late_count[part], -count);
     struct ls_wait_key key = {
@@ -196,6 +197,8 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_leaving
     }
     thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
     if (!thread) return;
+  } else if (found.process && !ls_is_recorded(&found)) {
+    return;
   }
   /* While labels are missing, they stay so: the thread is still in the kernel. */
   if (thread->labels != LS_LABELS_LATER || !thread->at_work)
@@ -311,10 +314,9 @@ static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
   struct ls_slot slot = {LS_COUNTERS_OTHERS, index};
   ls_read_patiently(index, own, thread->pid);
   if (thread->labels == LS_LABELS_LATER) {
-    __u64 number =
-        own->reading.fault.size ? LS_UNREADABLE_NOT_RESIDENT : ls_told_number(own, thread->pid);
-    ls_add_late(thread, number);
-    thread->labels = number;
+    /* A wait that comes from now on has its labels. */
+    thread->labels = ls_told_number(own, thread->pid);
+    ls_add_late(thread, thread->labels);
   }
   own->sample.time_ns = bpf_ktime_get_ns();
   own->sample.retry_id = 0;

@@ -65,6 +65,7 @@ static __always_inline void ls_add_waits(const struct ls_wait_key* key, __u64 ns
     __u32 zero = 0;
     struct ls_untold_waits* untold = bpf_map_lookup_elem(&untold_waits, &zero);
     if (untold && key->part < LS_WAIT_PARTS) __sync_fetch_and_add(&untold->ns[key->part], ns);
+    ls_add_other(LS_COUNT_WAITS_WITHOUT_TOTAL, count);
     return;
   }
   __sync_fetch_and_add(&total->ns, ns);
@@ -76,7 +77,7 @@ static __always_inline void ls_add_waits(const struct ls_wait_key* key, __u64 ns
 /* Returns the number of the labels in `own`, which user space knows, or will know. */
 static __always_inline __u64 ls_told_number(struct ls_scratch* own, __u32 pid) {
   const __u8 told = 1;
-  __u64 seed = ls_mix(config.label_seed, (__u64)own->exec_count << 32 | pid);
+  __u64 seed = ls_mix(ls_mix(config.label_seed, (__u64)own->exec_count << 32 | pid), own->plan);
   __u64 number = ls_number_of_labels(&own->reading.labels, &own->numbering, seed);
   if (number < LS_FIRST_LABEL_NUMBER || bpf_map_lookup_elem(&label_numbers, &number)) return number;
   if (bpf_map_update_elem(&label_numbers, &number, &told, BPF_ANY)) {

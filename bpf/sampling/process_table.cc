@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "labelscope/saved_pointer.h"
@@ -27,6 +29,9 @@ Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes, bool u
   value.until_exec = until_exec;
   value.recipes.count = static_cast<std::uint32_t>(recipes.size());
   std::ranges::copy(recipes, value.recipes.recipe);
+  const auto bytes = std::as_bytes(recipes);
+  value.plan = std::hash<std::string_view>()(
+      {reinterpret_cast<const char*>(bytes.data()), bytes.size()});  // NOLINT: bytes are bytes
 
   auto current = object_.process(pid);
   if (!current && current.error().code != ErrorCode::kNotFound) return std::move(current).error();

@@ -118,6 +118,8 @@ Status WaitingThreads::hold_budget() {
 }
 
 Status WaitingThreads::begin(Pid pid) {
+  const auto process = object_.process(pid);
+  if (process && process->until_exec) return {};  // its waits are labelscope's own
   auto threads = read_thread_times(pid);
   if (!threads) return std::move(threads).error();
   for (const ThreadTime& thread : *threads) {
@@ -215,10 +217,9 @@ void WaitingThreads::take_open(const Take& take) {
     this->take(tid, thread, parts, LS_STILL_WAITING, take);
   }
   for (const auto& [tid, thread] : object_.off_cpu_threads()) {
-    // If the kernel has not read the labels, the time is in no total.
-    const bool is_late = thread.labels == LS_LABELS_LATER;
-    this->take(tid, thread, is_late ? thread.late_ns : thread.drawn_ns,
-               is_late ? LS_STILL_WAITING : 0, take);
+    // Waits whose labels the kernel has not read are in no total. What was drawn of others is.
+    this->take(tid, thread, thread.late_ns, LS_STILL_WAITING, take);
+    if (thread.labels != LS_LABELS_LATER) this->take(tid, thread, thread.drawn_ns, 0, take);
   }
 }
 

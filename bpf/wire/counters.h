@@ -31,6 +31,7 @@
   X(LS_COUNT_WAITS_REFUSED, kWaitsRefused)          /* the kernel did not schedule the sample */   \
   X(LS_COUNT_WAITS_WITHOUT_SCRATCH, kWaitsWithoutScratch)                                          \
   X(LS_COUNT_WAITS_OF_ENDED, kWaitsOfEnded) /* the thread never came back to user mode */          \
+  X(LS_COUNT_WAITS_WITHOUT_TOTAL, kWaitsWithoutTotal)        /* the map of totals is full */       \
   X(LS_COUNT_LABEL_SETS_WITHOUT_ROOM, kLabelSetsWithoutRoom) /* of whose waits there are totals */ \
   X(LS_COUNT_DROPPED_LABEL_SETS, kDroppedLabelSets)          /* another record of them follows */  \
   X(LS_COUNT_CHILD_NOT_FOLLOWED, kChildrenNotFollowed)       /* the map of processes is full */

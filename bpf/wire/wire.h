@@ -127,6 +127,7 @@ struct ls_process {
    * process's first thread is right for this program; otherwise it is not used. */
   __u32 first_pointer_known;
   __u32 until_exec; /* it is still labelscope's own child: samples count after an exec */
+  __u64 plan;       /* distinguishes recipes: equal label bytes under others mean something else */
 };
 
 /* A wait has two parts: until the thread is woken, and from then on until it has a processor. In
@@ -204,7 +205,7 @@ LS_ASSERT(sizeof(struct ls_labels_head) == 16);
 LS_ASSERT(sizeof(struct ls_process_event) == 40);
 LS_ASSERT(sizeof(struct ls_thread_end) == 24);
 LS_ASSERT(sizeof(struct ls_ending) == 16);
-LS_ASSERT(sizeof(struct ls_process) == 24 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
+LS_ASSERT(sizeof(struct ls_process) == 32 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
 LS_ASSERT(sizeof(struct ls_label_set_head) == 24);
 LS_ASSERT(sizeof(struct ls_wait_key) == 24);
 LS_ASSERT(sizeof(struct ls_wait_total) == 144);

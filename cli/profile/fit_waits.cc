@@ -1,27 +1,18 @@
 #include "cli/profile/fit_waits.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "cli/profile/index_table.h"
+#include "cli/profile/wait_reason.h"
+
 namespace labelscope::cli {
 namespace {
-
-// What samples and totals have in common.
-struct Group {
-  std::int32_t pid = 0;
-  Index label_set = kNoIndex;
-  std::uint32_t outcome_and_value = 0;
-  bool operator==(const Group&) const = default;
-};
-
-struct HashOfGroup {
-  std::size_t operator()(const Group& group) const { return XXH3_64bits(&group, sizeof group); }
-};
 
 struct Fit {
   std::uint64_t time_ns = 0;    // that the samples should have
@@ -30,51 +21,106 @@ struct Fit {
   Index heaviest = kNoIndex;    // the row that gets what is left
 };
 
+// What totals and samples have in common whose labels were read alike, and decoded otherwise.
+using Kin = std::tuple<Pid, std::uint8_t, std::string_view>;  // process, value type, reason
+
 class Fitting {
  public:
   Fitting(Profile& profile, const UnknownWaits& unknown) : profile_(profile) {
     for (std::size_t value = 0; value < profile.values.size(); ++value) {
       waits_.push_back(is_wait(profile.values[value]));
-      rest_.push_back({.time_ns = unknown[value]});
+      unknown_.push_back({.time_ns = unknown[value]});
     }
-    for (const WaitRow& total : profile.waits) {
-      Fit& fit = fits_[group_of(total.pid, total.label_set, total.outcome, total.value)];
-      fit.time_ns += total.time_ns;
-    }
+    for (const WaitRow& total : profile.waits) fits_[total].time_ns += total.time_ns;
   }
 
   std::uint64_t run() {
+    lend();
     const std::size_t sampled = profile_.rows.size();
     for (std::size_t i = 0; i < sampled; ++i) note(static_cast<Index>(i));
     for (std::size_t i = 0; i < sampled; ++i) give(static_cast<Index>(i));
     for (auto& [group, fit] : fits_) end(fit);
-    for (Fit& fit : rest_) end(fit);
+    for (Fit& fit : unknown_) end(fit);
     for (const WaitRow& total : profile_.waits) add_unsampled(total);
     std::uint64_t without_sample = 0;
-    for (const Fit& fit : rest_) without_sample += fit.heaviest == kNoIndex ? fit.time_ns : 0;
+    for (const Fit& fit : unknown_) without_sample += fit.heaviest == kNoIndex ? fit.time_ns : 0;
     return without_sample;
   }
 
  private:
-  static Group group_of(Pid pid, Index label_set, std::uint8_t outcome, std::uint8_t value) {
-    return {raw(pid), label_set, static_cast<std::uint32_t>(outcome << 8 | value)};
+  bool is_fitted(const SampleRow& row) const {
+    return waits_[row.value] && (row.flags & LS_STILL_WAITING) == 0;
   }
-  // Null if the row is of no wait.
-  Fit* fit_of(const SampleRow& row) {
-    if (!waits_[row.value]) return nullptr;
+  WaitGroup group_of(const SampleRow& row) const {
     const Pid pid = row.thread == kNoIndex ? Pid{} : profile_.threads[row.thread].pid;
-    const auto known = fits_.find(group_of(pid, row.label_set, row.outcome, row.value));
-    if (known != fits_.end()) return &known->second;
-    // An open wait may be the only one of its labels.
-    return (row.flags & LS_STILL_WAITING) != 0
-               ? &fits_[group_of(pid, row.label_set, row.outcome, row.value)]
-               : &rest_[row.value];
+    return {pid, row.label_set, row.outcome, row.value};
+  }
+  Kin kin_of(const WaitGroup& group) const {
+    std::string_view reason;
+    if (group.label_set != kNoIndex) reason = reason_of(profile_.label_sets[group.label_set]);
+    return {group.pid, group.value, reason};
+  }
+  // Samples belong to no total if the totals have their labels by another meaning: that of a key
+  // which was published later, or of a process which has become another program. Time of unknown
+  // labels is theirs. What they weigh beyond it they get from the totals of their kin.
+  void lend() {
+    using ByGroup = std::unordered_map<WaitGroup, std::uint64_t, HashOfWaitGroup>;
+    ByGroup orphans;  // their weights
+    std::vector<std::uint64_t> weights(unknown_.size());
+    for (const SampleRow& row : profile_.rows) {
+      if (!is_fitted(row) || fits_.contains(group_of(row))) continue;
+      orphans[group_of(row)] += row.weight_ns;
+      weights[row.value] += row.weight_ns;
+    }
+    std::erase_if(orphans, [&](const auto& orphan) {
+      return unknown_[orphan.first.value].time_ns >= weights[orphan.first.value];
+    });
+    std::map<Kin, std::uint64_t> wanted;
+    for (auto& [group, weight_ns] : orphans) {
+      Fit& unknown = unknown_[group.value];
+      Fit& fit = fits_[group];
+      fit.time_ns = part_of(unknown.time_ns, weight_ns, weights[group.value]);
+      unknown.time_ns -= fit.time_ns;
+      weights[group.value] -= weight_ns;
+      weight_ns -= std::min(weight_ns, fit.time_ns);
+      wanted[kin_of(group)] += weight_ns;
+    }
+    if (wanted.empty()) return;
+    std::map<Kin, std::uint64_t> there;
+    for (const WaitRow& total : profile_.waits) there[kin_of(total)] += total.time_ns;
+    std::map<Kin, std::uint64_t> lent;
+    for (const WaitRow& total : profile_.waits) {
+      const Kin kin = kin_of(total);
+      const auto asked = wanted.find(kin);
+      if (asked == wanted.end()) continue;
+      const std::uint64_t part = part_of(total.time_ns, asked->second, there[kin]);
+      fits_[total].time_ns -= part;
+      lent[kin] += part;
+    }
+    for (const auto& [group, weight_ns] : orphans) {
+      const Kin kin = kin_of(group);
+      const std::uint64_t part = part_of(lent[kin], weight_ns, wanted[kin]);
+      fits_[group].time_ns += part;
+      lent[kin] -= part;
+      wanted[kin] -= weight_ns;
+    }
+  }
+  // Returns `whole` * `part` / `of`, and no more than `whole`.
+  static std::uint64_t part_of(std::uint64_t whole, std::uint64_t part, std::uint64_t of) {
+    if (part >= of) return whole;
+    const double share = static_cast<double>(part) / static_cast<double>(of);
+    return std::min(whole, static_cast<std::uint64_t>(share * static_cast<double>(whole)));
+  }
+  // Null if the row is of no wait, or of an open one, whose weight is exact.
+  Fit* fit_of(const SampleRow& row) {
+    if (!is_fitted(row)) return nullptr;
+    const auto known = fits_.find(group_of(row));
+    return known != fits_.end() ? &known->second : &unknown_[row.value];
   }
   void note(Index index) {
     const SampleRow& row = profile_.rows[index];
     Fit* fit = fit_of(row);
     if (fit == nullptr) return;
-    if ((row.flags & LS_STILL_WAITING) != 0) fit->time_ns += row.weight_ns;
     fit->weight_ns += row.weight_ns;
     if (fit->heaviest == kNoIndex || row.weight_ns > profile_.rows[fit->heaviest].weight_ns) {
       fit->heaviest = index;
@@ -84,12 +130,8 @@ class Fitting {
     SampleRow& row = profile_.rows[index];
     Fit* fit = fit_of(row);
     if (fit == nullptr || index == fit->heaviest) return;
-    const double part = static_cast<double>(row.weight_ns) / static_cast<double>(fit->weight_ns);
-    row.weight_ns =
-        fit->weight_ns == 0
-            ? 0
-            : std::min(static_cast<std::uint64_t>(part * static_cast<double>(fit->time_ns)),
-                       fit->time_ns - fit->given_ns);
+    row.weight_ns = std::min(part_of(fit->time_ns, row.weight_ns, fit->weight_ns),
+                             fit->time_ns - fit->given_ns);
     fit->given_ns += row.weight_ns;
   }
   void end(const Fit& fit) {
@@ -99,7 +141,7 @@ class Fitting {
   }
   // The threads of a total are not known, so its row has one that stands for all of the process.
   void add_unsampled(const WaitRow& total) {
-    Fit& fit = fits_[group_of(total.pid, total.label_set, total.outcome, total.value)];
+    Fit& fit = fits_[total];
     if (fit.heaviest != kNoIndex || fit.time_ns == 0) return;
     const auto next = static_cast<Index>(profile_.threads.size());
     const auto [thread, fresh] = threads_.try_emplace(raw(total.pid), next);
@@ -116,9 +158,9 @@ class Fitting {
   }
 
   Profile& profile_;
-  std::vector<bool> waits_;  // by value type
-  std::vector<Fit> rest_;    // samples that belong to no total, by value type
-  std::unordered_map<Group, Fit, HashOfGroup> fits_;
+  std::vector<bool> waits_;   // by value type
+  std::vector<Fit> unknown_;  // time of unknown labels, and samples of no total, by value type
+  std::unordered_map<WaitGroup, Fit, HashOfWaitGroup> fits_;
   std::map<std::int32_t, Index> threads_;  // those without a number, by process
 };
 

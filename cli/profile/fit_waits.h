@@ -18,10 +18,11 @@ namespace labelscope::cli {
 // Time of waits whose label set is not known, by value type.
 using UnknownWaits = std::array<std::uint64_t, kMostValueTypes>;
 
-// Makes the weights of samples of waits add up to the totals `profile.waits`, and to the open waits
-// (LS_STILL_WAITING). A total without a sample becomes a row without a stack, which counts no
-// sample. Samples that belong to no total get the `unknown` time of their kind. Returns the unknown
-// time that no sample could have.
+// Makes the weights of samples of waits add up to the totals `profile.waits`. Those of open waits
+// (LS_STILL_WAITING) are exact and stay. A total without a sample becomes a row without a stack,
+// which counts no sample. Samples that belong to no total get the `unknown` time of their kind, and
+// what they weigh beyond it from the totals of their process and reason. Returns the unknown time
+// that no sample could have.
 std::uint64_t fit_waits(Profile& profile, const UnknownWaits& unknown);
 
 }  // namespace labelscope::cli

@@ -24,9 +24,7 @@ constexpr std::string_view kWaitsForWork[] = {
     "waitid"};
 
 bool waits_for_work(const LabelSet& labels) {
-  const auto wait = std::ranges::find(labels, kWaitKey, &Label::key);
-  return wait != labels.end() &&
-         std::ranges::find(kWaitsForWork, std::string_view(wait->value)) != std::end(kWaitsForWork);
+  return std::ranges::find(kWaitsForWork, reason_of(labels)) != std::end(kWaitsForWork);
 }
 
 // Finds the rows of waits for work. A label set is looked at once, whichever rows have it.
@@ -86,7 +84,7 @@ std::optional<Profile> without_idle(const Profile& profile, IdleMode mode, IdleT
     idle.count += row.count;
     idle.ns += row.weight_ns;
   }
-  if (idle.count == 0) return std::nullopt;
+  if (idle.count == 0 && idle.ns == 0) return std::nullopt;  // some waits have no sample
   Profile shown = profile;
   if (mode == IdleMode::kDrop) {
     std::erase_if(shown.rows, [&](const SampleRow& row) {

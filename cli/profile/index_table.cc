@@ -32,6 +32,12 @@ std::uint64_t hash_of(const Stack& stack) {
   return XXH3_64bits_withSeed(stack.frames.data(), stack.frames.size() * sizeof(Index), stack.end);
 }
 
+std::size_t HashOfWaitGroup::operator()(const WaitGroup& group) const {
+  const std::uint32_t words[3] = {static_cast<std::uint32_t>(raw(group.pid)), group.label_set,
+                                  (std::uint32_t{group.value} << 8) | group.outcome};
+  return XXH3_64bits(words, sizeof words);
+}
+
 std::uint64_t hash_of(const SampleRow& row) {
   const std::uint32_t words[4] = {
       row.thread, row.stack, row.label_set,

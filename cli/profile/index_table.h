@@ -57,6 +57,11 @@ std::uint64_t hash_of_bytes(std::string_view bytes);
 std::uint64_t hash_of(const LabelSet& labels);
 std::uint64_t hash_of(const Stack& stack);
 
+// For std::unordered_map.
+struct HashOfWaitGroup {
+  std::size_t operator()(const WaitGroup& group) const;
+};
+
 // These two are for rows without a time.
 std::uint64_t hash_of(const SampleRow& row);
 bool same_row(const SampleRow& a, const SampleRow& b);

@@ -149,13 +149,11 @@ void merge_equal_rows(std::vector<SampleRow>& rows) {
 }
 
 void merge_equal_waits(std::vector<WaitRow>& rows) {
-  const auto identity = [](const WaitRow& row) {
-    return std::tuple(raw(row.pid), row.label_set, row.value, row.outcome);
-  };
-  std::ranges::sort(rows, {}, identity);
+  const auto group = [](const WaitRow& row) -> const WaitGroup& { return row; };
+  std::ranges::sort(rows, {}, group);
   std::size_t kept = 0;
   for (const WaitRow& row : rows) {
-    if (kept == 0 || identity(rows[kept - 1]) != identity(row)) {
+    if (kept == 0 || group(rows[kept - 1]) != group(row)) {
       rows[kept++] = row;
       continue;
     }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -106,17 +107,25 @@ struct SampleRow {
   std::uint8_t outcome = 0;    // value of enum ls_outcome
   std::uint8_t value = 0;      // what the weight measures, as an index in Profile::values
 };
+// Returns whether samples were taken at times that the row does not say. A total of waits without a
+// sample (fit_waits.h) has no such times.
+inline bool lacks_time(const SampleRow& row) { return row.time_ns == 0 && row.count != 0; }
 
-// All waits of one kind of a process under one label set that have ended, sampled or not. What they
-// waited for is a label (wait_reason.h).
-struct WaitRow {
+// The waits of which the kernel has one total: those of one kind, of a process under one label set.
+// What a thread waited for is a label (wait_reason.h).
+struct WaitGroup {
   Pid pid{};
   Index label_set = kNoIndex;
   std::uint8_t outcome = 0;  // as in SampleRow
   std::uint8_t value = 0;
+  auto operator<=>(const WaitGroup&) const = default;
+};
+
+// All waits of a group that have ended, sampled or not.
+struct WaitRow : WaitGroup {
   std::uint64_t time_ns = 0;
   std::uint64_t count = 0;
-  std::array<std::uint32_t, LS_WAIT_BUCKETS> lengths{};  // waits by length (sample_kind.h)
+  std::array<std::uint64_t, LS_WAIT_BUCKETS> lengths{};  // waits by length (sample_kind.h)
 };
 
 // The time of all sampled threads, as the kernel counts it: CPU time, or for how long they existed

@@ -20,6 +20,13 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};  // NOLINT: bytes are bytes
 }
 
+// Decodes label bytes. Publishers are those of the profile.
+Observation meaning_of(std::span<const std::byte> label_bytes, ProcessContext& process) {
+  Observation seen = process.decode(label_bytes);
+  for (Label& label : seen.labels) label.publisher = process.publisher(label.publisher);
+  return seen;
+}
+
 }  // namespace
 
 std::size_t ByteCache::Hash::operator()(std::string_view bytes) const {
@@ -185,8 +192,7 @@ const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
     bytes = scratch_;
   }
   if (const Index* known = process.caches.labels.find(bytes)) return decoded_[*known];
-  Observation observation = process.decode(sample.label_bytes);
-  for (Label& label : observation.labels) label.publisher = process.publisher(label.publisher);
+  Observation observation = meaning_of(sample.label_bytes, process);
   if (waits) {
     add_wait_reason(observation.labels, sample.kind, sample.system_call, process.scheduler());
   }
@@ -210,24 +216,34 @@ Index ProfileBuilder::intern_label_set(LabelSet labels) {
   return known;
 }
 
-void ProfileBuilder::name_labels(std::uint64_t number, std::span<const std::byte> label_bytes,
-                                 ProcessContext& process) {
-  Observation seen = process.decode(label_bytes);
-  for (Label& label : seen.labels) label.publisher = process.publisher(label.publisher);
-  numbered_.insert_or_assign(number, std::move(seen));
+ProcessOfWaits process_of_waits(ProcessContext& process) {
+  return {&process, meaning_of({}, process).labels, process.scheduler()};
 }
 
-WaitRow ProfileBuilder::row_of(const WaitTotal& total, std::uint8_t scheduler) {
-  const auto named = numbered_.find(total.labels);
-  const bool has_labels = named != numbered_.end();
-  LabelSet labels = has_labels ? named->second.labels : LabelSet();
-  add_wait_reason(labels, total.kind, total.system_call, scheduler);
-  apply_rules(rules_, labels, met_keys_);
+void ProfileBuilder::name_labels(std::uint64_t number, std::span<const std::byte> label_bytes,
+                                 ProcessContext& process) {
+  Observation meaning = meaning_of(label_bytes, process);
+  numbered_.insert_or_assign(
+      number,
+      Numbered{{label_bytes.begin(), label_bytes.end()}, process.plan_epoch(), std::move(meaning)});
+}
+
+WaitRow ProfileBuilder::row_of(const WaitTotal& total, const ProcessOfWaits& of) {
   WaitRow row;
+  row.outcome = static_cast<std::uint8_t>(total.labels);
+  LabelSet labels = of.labels;
+  if (const auto named = numbered_.find(total.labels); named != numbered_.end()) {
+    const Numbered& numbered = named->second;
+    const bool is_valid = of.process != nullptr && of.process->plan_epoch() == numbered.plan_epoch;
+    Observation meaning =
+        is_valid ? meaning_of(numbered.label_bytes, *of.process) : numbered.meaning;
+    row.outcome = static_cast<std::uint8_t>(meaning.outcome);
+    labels = std::move(meaning.labels);
+  }
+  add_wait_reason(labels, total.kind, total.system_call, of.scheduler);
+  apply_rules(rules_, labels, met_keys_);
   row.pid = total.pid;
   row.label_set = intern_label_set(std::move(labels));
-  row.outcome =
-      static_cast<std::uint8_t>(has_labels ? std::uint64_t{named->second.outcome} : total.labels);
   row.value = value_of(total.kind);
   row.time_ns = total.time_ns;
   row.count = total.count;
@@ -235,15 +251,17 @@ WaitRow ProfileBuilder::row_of(const WaitTotal& total, std::uint8_t scheduler) {
   return row;
 }
 
-void ProfileBuilder::add_totals(std::span<const WaitTotal> totals,
-                                const std::function<std::uint8_t(Pid)>& scheduler) {
+void ProfileBuilder::add_totals(std::span<const WaitTotal> totals, const FindProcessOfWaits& find) {
   UnknownWaits unknown{};
+  std::unordered_map<std::int32_t, ProcessOfWaits> processes;
   for (const WaitTotal& total : totals) {
     if (total.labels >= LS_OUTCOME_COUNT && !numbered_.contains(total.labels)) {
       unknown[value_of(total.kind)] += total.time_ns;
-    } else {
-      profile_.waits.push_back(row_of(total, scheduler(total.pid)));
+      continue;
     }
+    const auto [of, fresh] = processes.try_emplace(raw(total.pid));
+    if (fresh) of->second = find(total.pid);
+    profile_.waits.push_back(row_of(total, of->second));
   }
   merge_equal_waits(profile_.waits);
   unsampled_ns_ += fit_waits(profile_, unknown);

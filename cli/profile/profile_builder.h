@@ -56,6 +56,8 @@ struct ProcessContext {
   // publisher() translates publisher indices to Process::publishers.
   virtual std::uint64_t publisher_epoch() const = 0;
   virtual std::uint8_t publisher(std::uint8_t index) const = 0;
+  // Changes when publisher indices may mean something else.
+  virtual std::uint64_t plan_epoch() const { return 0; }
   // The index of what explains waits, among Process::publishers.
   virtual std::uint8_t scheduler() { return 0; }
   virtual ~ProcessContext() = default;
@@ -71,6 +73,15 @@ struct ProcessContext {
     std::unordered_map<std::int32_t, Index> threads;
   } caches;
 };
+
+// What the builder needs to know about a process for the totals of its waits.
+struct ProcessOfWaits {
+  ProcessContext* process = nullptr;  // null if it was let go
+  LabelSet labels;                    // its own, which all its waits have
+  std::uint8_t scheduler = 0;         // ProcessContext::scheduler()
+};
+ProcessOfWaits process_of_waits(ProcessContext& process);
+using FindProcessOfWaits = std::function<ProcessOfWaits(Pid)>;
 
 class ProfileBuilder {
  public:
@@ -99,13 +110,12 @@ class ProfileBuilder {
   // as labelled.
   using Outcomes = std::array<std::uint64_t, LS_OUTCOME_COUNT>;
   const Outcomes& undecoded() const { return undecoded_; }
-  // Gives a number to the labels that these bytes mean now (WaitTotal).
+  // Gives a number to these labels (WaitTotal). What they mean is decided at the end if the process
+  // has the same plan then, and otherwise now.
   void name_labels(std::uint64_t number, std::span<const std::byte> label_bytes,
                    ProcessContext& process);
-  // Fits the weights of waits, which have errors of chance, to their totals. `scheduler` returns
-  // ProcessContext::scheduler() of a process, which may have ended.
-  void add_totals(std::span<const WaitTotal> totals,
-                  const std::function<std::uint8_t(Pid)>& scheduler);
+  // Fits the weights of waits, which have errors of chance, to their totals.
+  void add_totals(std::span<const WaitTotal> totals, const FindProcessOfWaits& find);
   // Settles the accounts and moves out threads, locations, stacks, label sets and rows, and the
   // ledger of time. The caller fills in the rest of the Profile.
   Profile take(std::uint64_t lost_ns, std::uint64_t whole_ns);
@@ -122,7 +132,12 @@ class ProfileBuilder {
   Index intern_location(Address address, Index module, bool by_frame_pointer = false);
   const Decoded& decode(const Sample& sample, ProcessContext& process);
   Index intern_label_set(LabelSet labels);
-  WaitRow row_of(const WaitTotal& total, std::uint8_t scheduler);
+  struct Numbered {
+    std::vector<std::byte> label_bytes;
+    std::uint64_t plan_epoch = 0;
+    Observation meaning;  // at that epoch
+  };
+  WaitRow row_of(const WaitTotal& total, const ProcessOfWaits& of);
   void weigh(const Sample& sample, Index row);
   std::uint8_t value_of(ls_sample_kind kind);
 
@@ -141,7 +156,7 @@ class ProfileBuilder {
   Profile profile_;
   TimeAccounts accounts_;
   std::vector<Decoded> decoded_;
-  std::unordered_map<std::uint64_t, Observation> numbered_;  // by WaitTotal::labels
+  std::unordered_map<std::uint64_t, Numbered> numbered_;  // by WaitTotal::labels
   // These index profile_'s tables of the same names.
   IndexTable stacks_;
   IndexTable label_sets_;

@@ -29,6 +29,11 @@ std::string wait_reason(ls_sample_kind kind, std::int32_t system_call) {
   return (is_32_bit ? "32-bit system call " : "system call ") + std::to_string(number);
 }
 
+std::string_view reason_of(const LabelSet& labels) {
+  const auto wait = std::ranges::find(labels, kWaitKey, &Label::key);
+  return wait == labels.end() ? std::string_view() : std::string_view(wait->value);
+}
+
 void add_wait_reason(LabelSet& labels, ls_sample_kind kind, std::int32_t system_call,
                      std::uint8_t publisher) {
   if (std::ranges::find(labels, kWaitKey, &Label::key) != labels.end()) return;

@@ -21,4 +21,7 @@ std::string wait_reason(ls_sample_kind kind, std::int32_t system_call);
 void add_wait_reason(LabelSet& labels, ls_sample_kind kind, std::int32_t system_call,
                      std::uint8_t publisher);
 
+// Returns the value of the label `wait`; nothing if there is none.
+std::string_view reason_of(const LabelSet& labels);
+
 }  // namespace labelscope::cli

@@ -138,8 +138,10 @@ void Recorder::let_go(TrackedProcess::Clock::time_point now) {
   std::erase_if(processes_, [&](const auto& entry) {
     const auto& [pid, process] = entry;
     if (!process->is_over(now) || pid == first_ || is_example(*process)) return false;
-    const std::uint8_t scheduler = samples_waits_ ? process->scheduler() : std::uint8_t{0};
-    gone_[pid] = {process->summary(), process->publishes_nothing(), scheduler};
+    ProcessOfWaits waits;
+    if (samples_waits_) waits = cli::process_of_waits(*process);
+    waits.process = nullptr;
+    gone_[pid] = {process->summary(), process->publishes_nothing(), std::move(waits)};
     return true;
   });
 }
@@ -353,16 +355,16 @@ void Recorder::settle_unplanned(Profile& profile) const {
   }
 }
 
-std::uint8_t Recorder::scheduler_of(Pid pid) {
-  if (TrackedProcess* process = find(pid)) return process->scheduler();
+ProcessOfWaits Recorder::process_of_waits(Pid pid) {
+  if (TrackedProcess* process = find(pid)) return cli::process_of_waits(*process);
   const auto gone = gone_.find(pid);
-  return gone == gone_.end() ? std::uint8_t{0} : gone->second.scheduler;
+  return gone == gone_.end() ? ProcessOfWaits() : gone->second.waits;
 }
 
 Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns) {
   Counters counters = sampler_->counters();
   if (samples_waits_) {
-    builder_.add_totals(sampler_->wait_totals(), [this](Pid pid) { return scheduler_of(pid); });
+    builder_.add_totals(sampler_->wait_totals(), [this](Pid pid) { return process_of_waits(pid); });
   }
   Profile profile = builder_.take(has_accounts_ ? counters.lost_thread_ns : 0, time_ns);
   Ledger& ledger = profile.ledger;

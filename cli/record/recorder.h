@@ -124,7 +124,7 @@ class Recorder final : private EventHandler {
   TrackedProcess* find(Pid pid);
   TrackedProcess* find_gone(Pid pid);
   TrackedProcess& process_of(Pid pid);
-  std::uint8_t scheduler_of(Pid pid);
+  ProcessOfWaits process_of_waits(Pid pid);
   std::unique_ptr<TrackedProcess> track(Pid pid);
   void keep(Pid pid, std::unique_ptr<TrackedProcess> process, std::uint64_t time_before);
   void plan(TrackedProcess& process);
@@ -150,7 +150,7 @@ class Recorder final : private EventHandler {
   struct Gone {
     Process process;
     bool publishes_nothing = false;
-    std::uint8_t scheduler = 0;  // as ProcessContext::scheduler(), if waits are sampled
+    ProcessOfWaits waits;  // if waits are sampled
   };
   std::map<Pid, Gone> gone_;
   TrackedProcess::Clock::time_point next_let_go_{};

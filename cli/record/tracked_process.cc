@@ -168,6 +168,7 @@ void TrackedProcess::adopt(ProcessPlan plan) {
   if (order != publisher_of_recipe_) {
     publisher_of_recipe_ = order;
     ++publisher_epoch_;
+    ++plan_epoch_;
   }
 }
 
@@ -241,6 +242,7 @@ void TrackedProcess::on_exec() {
   recipes_.clear();
   plan_ = {};
   ++publisher_epoch_;
+  ++plan_epoch_;
   plan_soon();
 }
 

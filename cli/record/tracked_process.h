@@ -119,6 +119,7 @@ class TrackedProcess final : public ProcessContext {
   Index kernel_module() override { return modules_->kernel(); }
   std::uint64_t address_epoch() const override { return space_.epoch() + own_epoch_; }
   std::uint64_t publisher_epoch() const override { return publisher_epoch_; }
+  std::uint64_t plan_epoch() const override { return plan_epoch_; }
   std::uint8_t scheduler() override { return publishers_.adopt_source(ProcessSource::kScheduler); }
   std::uint8_t publisher(std::uint8_t index) const override;
   // Adds the labels of the process.
@@ -152,6 +153,7 @@ class TrackedProcess final : public ProcessContext {
   std::optional<ProcessLabels> own_labels_;
   bool renews_own_labels_ = false;
   std::uint64_t publisher_epoch_ = 0;
+  std::uint64_t plan_epoch_ = 0;
   std::uint64_t own_epoch_ = 0;
   std::optional<Clock::time_point> next_plan_;
   std::chrono::milliseconds plan_delay_{};

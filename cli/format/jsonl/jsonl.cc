@@ -93,7 +93,7 @@ Json waits_json(const WaitRow& row) {
           {"time_ns", row.time_ns},
           {"count", row.count},
           {"lengths",
-           std::vector<std::uint32_t>(row.lengths.begin(),
+           std::vector<std::uint64_t>(row.lengths.begin(),
                                       row.lengths.begin() + static_cast<std::ptrdiff_t>(last))}};
 }
 

@@ -65,7 +65,7 @@ class Reader {
   std::string_view place(std::vector<T>& table, Fields& fields, T entry);
   void damaged(std::string why);
   void end_at_next_recording();
-  void lose_labels(SampleRow& row);
+  void lose_labels(std::uint8_t& outcome);
 
   ReadBudget& budget_;
   ReadRecording read_;
@@ -336,7 +336,7 @@ std::string_view Reader::take_waits(Fields& fields) {
   std::size_t bucket = 0;
   fields.each("lengths", [&](const Json& number) {
     if (bucket < row.lengths.size() && number.is_number_unsigned()) {
-      row.lengths[bucket] = number.get<std::uint32_t>();
+      row.lengths[bucket] = number.get<std::uint64_t>();
     }
     ++bucket;
   });
@@ -368,16 +368,16 @@ bool Reader::take_sample(SampleRow row) {
   row.flags = flags;
   const bool known = row.outcome < outcomes_.size();
   row.outcome = known ? outcomes_[row.outcome] : std::uint8_t{LS_UNREADABLE_MALFORMED};
-  if (refers_to_labels && row.label_set == kNoIndex) lose_labels(row);
+  if (refers_to_labels && row.label_set == kNoIndex) lose_labels(row.outcome);
   budget_.keep(ReadBudget::kOfSample);
   read_.profile.rows.push_back(row);
   return true;
 }
 
 // "No such label" would be a statement about the program that is true of the file only.
-void Reader::lose_labels(SampleRow& row) {
-  if (is_unreadable(row.outcome)) return;
-  row.outcome = LS_UNREADABLE_LOST;
+void Reader::lose_labels(std::uint8_t& outcome) {
+  if (is_unreadable(outcome)) return;
+  outcome = LS_UNREADABLE_LOST;
   labels_were_lost_ = true;
 }
 
@@ -418,9 +418,13 @@ Result<ReadRecording> Reader::finish(bool cut_line) {
     if (thread.account != kNoIndex && thread.account >= profile.threads.size())
       thread.account = kNoIndex;
   }
-  for (SampleRow& row : profile.rows) {
-    if (lost_label_sets_.contains(row.label_set)) lose_labels(row);
-  }
+  const auto settle = [&](auto& rows) {
+    for (auto& row : rows) {
+      if (lost_label_sets_.contains(row.label_set)) lose_labels(row.outcome);
+    }
+  };
+  settle(profile.rows);
+  settle(profile.waits);
   if (Status status = check_tables(profile); !status) return std::move(status).error();
   if (damaged_ != 0) {
     read_.lost.push_back(counted(damaged_, "line", "lines") + " cannot be read, the first one is " +

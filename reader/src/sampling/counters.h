@@ -40,6 +40,7 @@ enum class Counter : std::uint8_t {
   kWaitsRefused,
   kWaitsWithoutScratch,
   kWaitsOfEnded,
+  kWaitsWithoutTotal,
   kLabelSetsWithoutRoom,
   kDroppedLabelSets,
   // The BPF sampler counts these.

@@ -125,7 +125,7 @@ struct WaitTotal {
   std::uint64_t labels = 0;
   std::uint64_t time_ns = 0;
   std::uint64_t count = 0;
-  std::array<std::uint32_t, LS_WAIT_BUCKETS> lengths{};
+  std::array<std::uint64_t, LS_WAIT_BUCKETS> lengths{};
 };
 inline constexpr std::uint64_t kUnknownLabels = LS_OUTCOME_COUNT;
 

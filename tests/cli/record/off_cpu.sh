@@ -59,6 +59,14 @@ jq -se '(map(select(.type == "header"))[0].duration_ns) as $all
     and ($ledger.time.attributed_ns / $all | . > 0.9 and . < 1.1)' sleeper.jsonl >/dev/null ||
   fail "not one wait of the whole recording: $(grep '"ledger"' sleeper.jsonl)"
 
+# The labels of a process are those of all its waits, whether or not a sample shows them.
+SERVICE=web sh -c 'while :; do sleep 0.002; done' &
+children+=("$!")
+run record --mode offcpu -p "$!" -d 700ms -F 19 --env-label SERVICE -o service.jsonl --summary SERVICE --json
+expect_status "$exit_ok" "waits of a process with a label of its own"
+jq -se '.[0].values | length == 1 and .[0].value == "web" and .[0].time_ns > 3e8' \
+  "$work/stdout" >/dev/null || fail "time has lost the label of its process: $(cat "$work/stdout")"
+
 # A thread that is woken again and again within one system call comes back to user mode after the
 # recording, so it cannot take a sample of what was drawn. It has its time all the same.
 mkfifo slow_pipe

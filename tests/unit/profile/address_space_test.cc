@@ -255,7 +255,8 @@ TEST_CASE("address_space: a file that is written anew in place is another file")
   CHECK(taken[second].symbol_problem.empty());
 }
 
-TEST_CASE("address_space: a file that is renamed, gets another mode or is removed is the same file") {
+TEST_CASE(
+    "address_space: a file that is renamed, gets another mode or is removed is the same file") {
   WrittenFile written("some bytes");
   Mapping mapping = anonymous(0x1000, 0x2000, "");
   written.name(mapping);

@@ -2,63 +2,16 @@
 // they describe.
 #include "cli/profile/profile_builder.h"
 
-#include <sys/syscall.h>
-
 #include <algorithm>
 #include <array>
 
 #include "support/catch.h"
+#include "unit/profile/fake_process.h"
 
 using namespace labelscope;
 using namespace labelscope::cli;
 
 namespace {
-
-int decodings = 0;
-
-// In the encoding of these tests each byte is a value of the label "k"; 0xff sets a flag.
-// A value of which its source makes no label.
-constexpr std::byte kNothing{0xfe};
-
-Observation decode_bytes(std::span<const std::byte> bytes) {
-  ++decodings;
-  Observation observation;
-  observation.outcome = LS_LABELLED;
-  if (bytes.size() == 1 && bytes[0] == kNothing) return {};
-  for (std::byte byte : bytes) {
-    if (byte == std::byte{0xff}) {
-      observation.flags |= LS_DUPLICATE_KEY;
-    } else {
-      observation.labels.push_back({"k", std::string(1, static_cast<char>(byte)), 0});
-    }
-  }
-  return observation;
-}
-
-class FakeProcess final : public ProcessContext {
- public:
-  Index module_at(Address address) override {
-    ++look_ups;
-    return address < 0x1000 ? kNoIndex : module;
-  }
-  Index kernel_module() override { return 99; }
-  Observation decode(std::span<const std::byte> bytes) override {
-    Observation observation = decode_bytes(bytes);
-    for (Label& label : observation.labels) label.key = key;
-    return observation;
-  }
-  std::uint64_t address_epoch() const override { return addresses; }
-  std::uint64_t publisher_epoch() const override { return publishers; }
-  std::uint8_t publisher(std::uint8_t index) const override {
-    return static_cast<std::uint8_t>(index + shift);
-  }
-  Index module = 7;
-  std::string key = "k";
-  std::uint64_t addresses = 0;
-  std::uint64_t publishers = 0;
-  std::uint8_t shift = 0;
-  int look_ups = 0;
-};
 
 struct Input {
   std::vector<std::uint64_t> user{0x2000, 0x3001};
@@ -82,12 +35,6 @@ void add(ProfileBuilder& builder, ProcessContext& process, const Input& input) {
   view.flags = input.flags;
   view.label_bytes = input.labels;
   builder.add(view, process);
-}
-
-std::vector<std::byte> bytes(std::initializer_list<int> values) {
-  std::vector<std::byte> out;
-  for (int value : values) out.push_back(static_cast<std::byte>(value));
-  return out;
 }
 
 }  // namespace
@@ -138,139 +85,6 @@ TEST_CASE("profile_builder: a sample weighs what it brings along, and is of its 
   CHECK(profile.rows[1].count == 2);
   CHECK(profile.ledger.time.attributed_ns == 7'000'001'005);
   CHECK(profile.ledger.time.unsampled_ns == 0);
-}
-
-TEST_CASE("profile_builder: a wait has the label of its reason, unless its thread has set one") {
-  constexpr ls_sample_kind kKinds[] = {LS_WAITING, LS_RUNNABLE};
-  ProfileBuilder builder(0, 1000, {}, kKinds);
-  FakeProcess process;
-  const auto wait = [&](ls_sample_kind kind, std::int32_t system_call,
-                        std::span<const std::byte> labels) {
-    Sample view;
-    view.pid = Pid{1};
-    view.tid = Tid{1};
-    view.kind = kind;
-    view.weight_ns = 10;
-    view.system_call = system_call;
-    view.label_bytes = labels;
-    builder.add(view, process);
-  };
-  const std::vector<std::byte> labels = bytes({'a'});
-  wait(LS_WAITING, SYS_read, labels);
-  wait(LS_WAITING, SYS_write, labels);
-  wait(LS_WAITING, SYS_read, labels);
-  wait(LS_WAITING, -1, {});
-  wait(LS_RUNNABLE, -1, {});
-  wait(LS_WAITING, 100'000, {});
-  process.key = "wait";
-  ++process.publishers;
-  wait(LS_WAITING, SYS_read, labels);
-  const Profile profile = builder.take(0, 0);
-  std::vector<std::string> reasons;
-  for (const SampleRow& row : profile.rows) {
-    const LabelSet& set = profile.label_sets[row.label_set];
-    const auto label = std::ranges::find(set, "wait", &Label::key);
-    REQUIRE(label != set.end());
-    CHECK(std::ranges::count(set, "wait", &Label::key) == 1);
-    reasons.push_back(label->value + "*" + std::to_string(row.count));
-  }
-  CHECK(reasons == std::vector<std::string>{"read*2", "write*1", "page fault*1", "preempted*1",
-                                            "system call 100000*1", "a*1"});
-}
-
-namespace {
-
-constexpr ls_sample_kind kWaitKinds[] = {LS_WAITING, LS_RUNNABLE};
-constexpr int kRead = SYS_read;
-
-Sample a_wait(std::uint64_t weight_ns, std::span<const std::byte> labels = {}) {
-  Sample sample;
-  sample.pid = Pid{1};
-  sample.tid = Tid{1};
-  sample.kind = LS_WAITING;
-  sample.system_call = kRead;
-  sample.outcome = labels.empty() ? LS_UNLABELLED : LS_LABELLED;
-  sample.label_bytes = labels;
-  sample.weight_ns = weight_ns;
-  sample.time_ns = 1;
-  return sample;
-}
-
-WaitTotal a_total(std::uint64_t labels, std::uint64_t time_ns, ls_sample_kind kind = LS_WAITING) {
-  return {.pid = Pid{1},
-          .kind = kind,
-          .system_call = kRead,
-          .labels = labels,
-          .time_ns = time_ns,
-          .count = 3};
-}
-
-std::vector<std::uint64_t> weights_of(const Profile& profile) {
-  std::vector<std::uint64_t> weights;
-  for (const SampleRow& row : profile.rows) weights.push_back(row.weight_ns);
-  return weights;
-}
-
-std::uint8_t no_publisher(Pid) { return 0; }
-
-}  // namespace
-
-TEST_CASE("profile_builder: weights of chance are fitted to the total, to the nanosecond") {
-  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
-  FakeProcess process;
-  for (const std::uint64_t weight : {10, 30, 7, 3}) builder.add(a_wait(weight), process);
-  const WaitTotal totals[] = {a_total(LS_UNLABELLED, 99), a_total(kUnknownLabels, 5, LS_RUNNABLE)};
-  builder.add_totals(totals, no_publisher);
-  const Profile profile = builder.take(0, 0);
-  CHECK(weights_of(profile) == std::vector<std::uint64_t>{19, 62, 13, 5});
-  CHECK(profile.ledger.time.attributed_ns == 99);
-  // No wait for a processor was drawn, and of what labels they were is not known.
-  CHECK(profile.ledger.time.unsampled_ns == 5);
-  REQUIRE(profile.waits.size() == 1);
-  CHECK(profile.waits[0].time_ns == 99);
-}
-
-TEST_CASE("profile_builder: each label set has the time of its own total") {
-  constexpr std::byte kA[] = {std::byte{'a'}};
-  constexpr std::byte kB[] = {std::byte{'b'}};
-  constexpr std::byte kC[] = {std::byte{'c'}};
-  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
-  FakeProcess process;
-  builder.add(a_wait(10, kA), process);
-  builder.add(a_wait(20, kA), process);
-  builder.add(a_wait(10, kB), process);
-  builder.add(a_wait(4), process);  // its labels were another thread's work: no total has them
-  builder.name_labels(1000, kA, process);
-  builder.name_labels(1001, kB, process);
-  builder.name_labels(1002, kC, process);
-  const WaitTotal totals[] = {a_total(1000, 60), a_total(1001, 7), a_total(1002, 11),
-                              a_total(999'999, 3)};  // this number came with a record that was lost
-  builder.add_totals(totals, no_publisher);
-  const Profile profile = builder.take(0, 0);
-  CHECK(weights_of(profile) == std::vector<std::uint64_t>{20, 40, 7, 3, 11});
-  // "c" was never sampled: its time has a row that counts no sample, and a thread without a number.
-  const SampleRow& unsampled = profile.rows.back();
-  CHECK(unsampled.count == 0);
-  CHECK(unsampled.stack == kNoIndex);
-  CHECK(profile.threads.at(unsampled.thread).tid == Tid{0});
-  CHECK(profile.threads.at(unsampled.thread).pid == Pid{1});
-  CHECK(profile.label_sets.at(unsampled.label_set).front().value == "c");
-  CHECK(profile.ledger.time.attributed_ns == 81);
-  CHECK(profile.ledger.time.unsampled_ns == 0);
-}
-
-TEST_CASE("profile_builder: a wait that has not ended comes beside the total of those that have") {
-  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
-  FakeProcess process;
-  Sample open = a_wait(1000);
-  open.flags = LS_STILL_WAITING;
-  builder.add(open, process);
-  builder.add(a_wait(10), process);
-  const WaitTotal totals[] = {a_total(LS_UNLABELLED, 10)};
-  builder.add_totals(totals, no_publisher);
-  const Profile profile = builder.take(0, 0);
-  CHECK(weights_of(profile) == std::vector<std::uint64_t>{1000, 10});
-  CHECK(profile.waits.at(0).time_ns == 10);
 }
 
 TEST_CASE("profile_builder: where the kernel knows no time, periods are shared out beside waits") {
@@ -442,10 +256,9 @@ TEST_CASE("profile_builder: equal label bytes are decoded once, flags of decodin
   FakeProcess process;
   Input input;
   input.labels = bytes({'a', 0xff});
-  decodings = 0;
   add(builder, process, input);
   add(builder, process, input);
-  CHECK(decodings == 1);
+  CHECK(process.decodings == 1);
   Profile profile = builder.take(0, 0);
   REQUIRE(profile.rows.size() == 1);
   CHECK(profile.rows[0].flags == LS_DUPLICATE_KEY);
@@ -455,7 +268,7 @@ TEST_CASE("profile_builder: a sample of whose values nothing is a label is unlab
   ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Input input;
-  input.labels = {kNothing};
+  input.labels = {FakeProcess::kNothing};
   add(builder, process, input);
   CHECK(builder.labelled() == 0);
   CHECK(builder.undecoded()[LS_UNLABELLED] == 1);

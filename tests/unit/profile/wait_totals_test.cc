@@ -1,0 +1,224 @@
+// Waits: their samples have a reason, and get the time of the kernel's totals.
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/profile/profile_builder.h"
+#include "support/catch.h"
+#include "unit/profile/fake_process.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+TEST_CASE("wait_totals: a wait has the label of its reason, unless its thread has set one") {
+  constexpr ls_sample_kind kKinds[] = {LS_WAITING, LS_RUNNABLE};
+  ProfileBuilder builder(0, 1000, {}, kKinds);
+  FakeProcess process;
+  const auto wait = [&](ls_sample_kind kind, std::int32_t system_call,
+                        std::span<const std::byte> labels) {
+    Sample view;
+    view.pid = Pid{1};
+    view.tid = Tid{1};
+    view.kind = kind;
+    view.weight_ns = 10;
+    view.system_call = system_call;
+    view.label_bytes = labels;
+    builder.add(view, process);
+  };
+  const std::vector<std::byte> labels = bytes({'a'});
+  wait(LS_WAITING, SYS_read, labels);
+  wait(LS_WAITING, SYS_write, labels);
+  wait(LS_WAITING, SYS_read, labels);
+  wait(LS_WAITING, -1, {});
+  wait(LS_RUNNABLE, -1, {});
+  wait(LS_WAITING, 100'000, {});
+  process.key = "wait";
+  ++process.publishers;
+  wait(LS_WAITING, SYS_read, labels);
+  const Profile profile = builder.take(0, 0);
+  std::vector<std::string> reasons;
+  for (const SampleRow& row : profile.rows) {
+    const LabelSet& set = profile.label_sets[row.label_set];
+    const auto label = std::ranges::find(set, "wait", &Label::key);
+    REQUIRE(label != set.end());
+    CHECK(std::ranges::count(set, "wait", &Label::key) == 1);
+    reasons.push_back(label->value + "*" + std::to_string(row.count));
+  }
+  CHECK(reasons == std::vector<std::string>{"read*2", "write*1", "page fault*1", "preempted*1",
+                                            "system call 100000*1", "a*1"});
+}
+
+namespace {
+
+constexpr ls_sample_kind kWaitKinds[] = {LS_WAITING, LS_RUNNABLE};
+constexpr int kRead = SYS_read;
+
+Sample a_wait(std::uint64_t weight_ns, std::span<const std::byte> labels = {}) {
+  Sample sample;
+  sample.pid = Pid{1};
+  sample.tid = Tid{1};
+  sample.kind = LS_WAITING;
+  sample.system_call = kRead;
+  sample.outcome = labels.empty() ? LS_UNLABELLED : LS_LABELLED;
+  sample.label_bytes = labels;
+  sample.weight_ns = weight_ns;
+  sample.time_ns = 1;
+  return sample;
+}
+
+WaitTotal a_total(std::uint64_t labels, std::uint64_t time_ns, ls_sample_kind kind = LS_WAITING) {
+  return {.pid = Pid{1},
+          .kind = kind,
+          .system_call = kRead,
+          .labels = labels,
+          .time_ns = time_ns,
+          .count = 3};
+}
+
+std::vector<std::uint64_t> weights_of(const Profile& profile) {
+  std::vector<std::uint64_t> weights;
+  for (const SampleRow& row : profile.rows) weights.push_back(row.weight_ns);
+  return weights;
+}
+
+FindProcessOfWaits always(FakeProcess& process) {
+  return [&process](Pid) { return process_of_waits(process); };
+}
+
+std::string labels_of(const Profile& profile, Index set) {
+  std::string text;
+  for (const Label& label : profile.label_sets.at(set)) {
+    if (label.key != "wait") text += label.key + "=" + label.value + " ";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("wait_totals: weights of chance are fitted to the total, to the nanosecond") {
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  for (const std::uint64_t weight : {10, 30, 7, 3}) builder.add(a_wait(weight), process);
+  const WaitTotal totals[] = {a_total(LS_UNLABELLED, 99), a_total(kUnknownLabels, 5, LS_RUNNABLE)};
+  builder.add_totals(totals, always(process));
+  const Profile profile = builder.take(0, 0);
+  CHECK(weights_of(profile) == std::vector<std::uint64_t>{19, 62, 13, 5});
+  CHECK(profile.ledger.time.attributed_ns == 99);
+  // No wait for a processor was drawn, and of what labels they were is not known.
+  CHECK(profile.ledger.time.unsampled_ns == 5);
+  REQUIRE(profile.waits.size() == 1);
+  CHECK(profile.waits[0].time_ns == 99);
+}
+
+TEST_CASE("wait_totals: each label set has the time of its own total") {
+  constexpr std::byte kA[] = {std::byte{'a'}};
+  constexpr std::byte kB[] = {std::byte{'b'}};
+  constexpr std::byte kC[] = {std::byte{'c'}};
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  builder.add(a_wait(10, kA), process);
+  builder.add(a_wait(20, kA), process);
+  builder.add(a_wait(10, kB), process);
+  builder.add(a_wait(4), process);  // its labels were another thread's work: no total has them
+  builder.name_labels(1000, kA, process);
+  builder.name_labels(1001, kB, process);
+  builder.name_labels(1002, kC, process);
+  const WaitTotal totals[] = {a_total(1000, 60), a_total(1001, 7), a_total(1002, 11),
+                              a_total(999'999, 3)};  // this number came with a record that was lost
+  builder.add_totals(totals, always(process));
+  const Profile profile = builder.take(0, 0);
+  CHECK(weights_of(profile) == std::vector<std::uint64_t>{20, 40, 7, 3, 11});
+  // "c" was never sampled: its time has a row that counts no sample, and a thread without a number.
+  const SampleRow& unsampled = profile.rows.back();
+  CHECK(unsampled.count == 0);
+  CHECK(unsampled.stack == kNoIndex);
+  CHECK(profile.threads.at(unsampled.thread).tid == Tid{0});
+  CHECK(profile.threads.at(unsampled.thread).pid == Pid{1});
+  CHECK(profile.label_sets.at(unsampled.label_set).front().value == "c");
+  CHECK(profile.ledger.time.attributed_ns == 81);
+  CHECK(profile.ledger.time.unsampled_ns == 0);
+}
+
+TEST_CASE("wait_totals: a wait that has not ended comes beside the total of those that have") {
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  Sample open = a_wait(1000);
+  open.flags = LS_STILL_WAITING;
+  builder.add(open, process);
+  builder.add(a_wait(10), process);
+  const WaitTotal totals[] = {a_total(LS_UNLABELLED, 10)};
+  builder.add_totals(totals, always(process));
+  const Profile profile = builder.take(0, 0);
+  CHECK(weights_of(profile) == std::vector<std::uint64_t>{1000, 10});
+  CHECK(profile.waits.at(0).time_ns == 10);
+}
+
+TEST_CASE("wait_totals: time without labels of a thread has those of its process") {
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  process.own = "web";
+  builder.add(a_wait(10), process);
+  const WaitTotal totals[] = {a_total(LS_UNLABELLED, 99)};
+  SECTION("while it is known") { builder.add_totals(totals, always(process)); }
+  SECTION("and when it was let go") {
+    ProcessOfWaits gone = process_of_waits(process);
+    gone.process = nullptr;
+    builder.add_totals(totals, [&](Pid) { return gone; });
+  }
+  const Profile profile = builder.take(0, 0);
+  CHECK(weights_of(profile) == std::vector<std::uint64_t>{99});
+  CHECK(labels_of(profile, profile.waits.at(0).label_set) == "own=web ");
+}
+
+TEST_CASE("wait_totals: a key that gets its name later names all time, and conserves it") {
+  constexpr std::byte kA[] = {std::byte{'a'}};
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  process.key = "key 1";
+  builder.add(a_wait(10, kA), process);
+  builder.name_labels(1000, kA, process);
+  process.key = "route";
+  ++process.publishers;
+  builder.add(a_wait(20, kA), process);
+  const WaitTotal totals[] = {a_total(1000, 60)};
+  SECTION("with the same plan") {
+    builder.add_totals(totals, always(process));
+    const Profile profile = builder.take(0, 0);
+    CHECK(labels_of(profile, profile.waits.at(0).label_set) == "route=a ");
+    CHECK(weights_of(profile) == std::vector<std::uint64_t>{10, 50});
+  }
+  SECTION("but not if publishers have changed places") {
+    ++process.plans;
+    builder.add_totals(totals, always(process));
+    const Profile profile = builder.take(0, 0);
+    CHECK(labels_of(profile, profile.waits.at(0).label_set) == "key 1=a ");
+    CHECK(weights_of(profile) == std::vector<std::uint64_t>{40, 20});
+  }
+}
+
+TEST_CASE("wait_totals: samples of no total take no time of another reason") {
+  constexpr std::byte kA[] = {std::byte{'a'}};
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  builder.add(a_wait(10, kA), process);
+  WaitTotal other = a_total(LS_UNLABELLED, 60);
+  other.system_call = SYS_write;
+  builder.add_totals({&other, 1}, always(process));
+  const Profile profile = builder.take(0, 0);
+  CHECK(weights_of(profile) == std::vector<std::uint64_t>{0, 60});
+}
+
+TEST_CASE("wait_totals: an open wait takes nothing from one that came before it") {
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  builder.add(a_wait(7), process);
+  Sample open = a_wait(1000);
+  open.flags = LS_STILL_WAITING;
+  builder.add(open, process);
+  const WaitTotal totals[] = {a_total(kUnknownLabels, 5)};
+  builder.add_totals(totals, always(process));
+  const Profile profile = builder.take(0, 0);
+  CHECK(weights_of(profile) == std::vector<std::uint64_t>{5, 1000});
+  CHECK(profile.ledger.time.attributed_ns == 1005);
+}
