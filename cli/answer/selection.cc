@@ -98,8 +98,7 @@ Result<std::vector<SeenValues>> select(Profile& profile, const Selection& select
   std::vector<SeenValues> seen(selection.conditions.size());
   if (selection.empty()) return seen;
   const bool timed = selection.since || selection.until;
-  const auto no_time = [](const SampleRow& row) { return row.time_ns == 0; };
-  if (timed && std::any_of(profile.rows.begin(), profile.rows.end(), no_time)) {
+  if (timed && std::ranges::any_of(profile.rows, lacks_time)) {
     return Error{ErrorCode::kUnsupported,
                  std::string("it does not say when its samples were taken: leave ") +
                      (!selection.until   ? "--since"
@@ -115,12 +114,11 @@ Result<std::vector<SeenValues>> select(Profile& profile, const Selection& select
   const std::uint64_t until = nanoseconds_of(selection.until, UINT64_MAX);
   const auto wanted = [&](const SampleRow& row) {
     const std::uint64_t at = row.time_ns - std::min(row.time_ns, profile.start_monotonic_ns);
-    if (timed && (at < since || at >= until)) return false;
+    if (timed && (at < since || at >= until || row.count == 0)) return false;
     bool all = true;
     for (std::size_t i = 0; i < seen.size(); ++i) {
       const Condition& condition = selection.conditions[i];
-      std::string value =
-          labels.group_frame(row, condition.key()).substr(condition.key().size() + 1);
+      std::string value = labels.group_value(row, condition.key());
       const bool holds = condition.holds(value);
       seen[i].met |= holds;
       if (!holds && seen[i].values.size() <= SeenValues::kMost)
@@ -130,7 +128,14 @@ Result<std::vector<SeenValues>> select(Profile& profile, const Selection& select
     return all;
   };
   std::erase_if(profile.rows, [&](const SampleRow& row) { return !wanted(row); });
-  profile.waits.clear();  // totals are of no time, thread or function
+  const bool of_totals = !timed && std::ranges::all_of(selection.conditions, [](const auto& one) {
+    return !is_key_of_samples(one.key());
+  });
+  std::erase_if(profile.waits, [&](const WaitRow& row) {
+    return !of_totals || !std::ranges::all_of(selection.conditions, [&](const Condition& one) {
+      return one.holds(labels.group_value(labels.stand_in(row), one.key()));
+    });
+  });
   profile.ledger = ledger_of_rows(profile);
   profile.remarks.push_back("only samples " + words_of(selection));
   return seen;

@@ -113,23 +113,24 @@ struct TableRow {
   WaitLengths waits{};  // of waits for anything but a processor
 };
 
-// Gives the rows of these values their waits.
-void add_waits(std::vector<TableRow>& table, const std::vector<std::string>& values,
-               const WaitsOfKey& waits, const Profile& profile) {
-  for (std::size_t i = 0; i < table.size() && i < values.size() && !table[i].ours; ++i) {
-    const std::vector<WaitLengths>* lengths = waits.of(values[i]);
-    for (std::size_t kind = 0; lengths != nullptr && kind < lengths->size(); ++kind) {
-      if (profile.values[kind] != time_value(LS_RUNNABLE)) table[i].waits.add((*lengths)[kind]);
-    }
+WaitLengths waits_of(const std::string& value, const WaitsOfKey& waits, const Profile& profile) {
+  WaitLengths all;
+  const std::vector<WaitLengths>* lengths = waits.of(value);
+  for (std::size_t kind = 0; lengths != nullptr && kind < lengths->size(); ++kind) {
+    if (profile.values[kind] != time_value(LS_RUNNABLE)) all.add((*lengths)[kind]);
   }
+  return all;
 }
 
-std::vector<TableRow> table_rows(Grouped&& grouped, std::size_t max_values) {
+std::vector<TableRow> table_rows(Grouped&& grouped, std::size_t max_values, const WaitsOfKey& waits,
+                                 const Profile& profile) {
   auto& [values, without, unreadable] = grouped;
   std::vector<TableRow> table;
   const std::size_t shown = std::min(values.size(), max_values);
   for (std::size_t i = 0; i < shown; ++i) {
-    table.push_back({shown_value(values[i].first), std::move(values[i].second), false});
+    auto& [value, amount] = values[i];
+    table.push_back(
+        {shown_value(value), std::move(amount), false, waits_of(value, waits, profile)});
   }
   if (shown < values.size()) {
     TableRow rest{"(" + std::to_string(values.size() - shown) + " other values)", {}, true};
@@ -328,10 +329,7 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
     SummaryStyle its = style;
     if (keys[i] == kFunctionKey) its.functions = 0;  // a function has one function below it: itself
     const WaitsOfKey waits(profile, labels, keys[i]);
-    std::vector<std::string> values;
-    for (const auto& [value, amount] : grouped.values) values.push_back(value);
-    std::vector<TableRow> table = table_rows(std::move(grouped), style.max_values);
-    add_waits(table, values, waits, profile);
+    const auto table = table_rows(std::move(grouped), style.max_values, waits, profile);
     render_table(escape_terminal(keys[i]), table, functions, errors, profile, its, out);
   }
   return flush_output(out);

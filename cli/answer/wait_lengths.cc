@@ -33,12 +33,9 @@ std::uint64_t WaitLengths::quantile(double part) const {
 }
 
 WaitsOfKey::WaitsOfKey(const Profile& profile, const RowLabels& labels, std::string_view key) {
+  if (is_key_of_samples(key)) return;
   for (const WaitRow& waits : profile.waits) {
-    SampleRow row;  // of no thread, so keys that samples have of their own have no value
-    row.label_set = waits.label_set;
-    row.outcome = waits.outcome;
-    row.value = waits.value;
-    const std::optional<std::string> value = labels.value(row, key);
+    const std::optional<std::string> value = labels.value(labels.stand_in(waits), key);
     if (!value) continue;
     std::vector<WaitLengths>& lengths = by_value_[*value];
     lengths.resize(profile.values.size());

@@ -68,16 +68,17 @@ class SpeedscopeRenderer {
     return name;
   }
 
-  // Samples are in the order of time if each has one. Otherwise equal ones are merged and in the
+  // Samples are in the order of time if each has one; time that no sample shows comes last.
+  // Otherwise equal ones are merged and in the
   // order of stacks, and the names of all profiles say so.
   std::vector<Track> take_tracks() {
     const bool timed = profile_.rows.size() <= Format::kSpeedscope.timed_samples &&
                        std::all_of(profile_.rows.begin(), profile_.rows.end(),
-                                   [](const SampleRow& row) { return row.time_ns != 0; });
+                                   [](const SampleRow& row) { return !lacks_time(row); });
     std::vector<SampleRow> rows = profile_.rows;
     if (timed) {
       std::stable_sort(rows.begin(), rows.end(), [](const SampleRow& a, const SampleRow& b) {
-        return a.time_ns < b.time_ns;
+        return std::pair(a.count == 0, a.time_ns) < std::pair(b.count == 0, b.time_ns);
       });
     } else {
       rows = aggregate_rows(profile_, {.label_set = !options_.group_by.empty(), .flags = 0});

@@ -57,16 +57,21 @@ RowLabels::RowLabels(const Profile& profile) : profile_(profile) {
   for (const Process& process : profile.processes) {
     processes_.emplace(raw(process.pid), &process);
   }
+  for (std::size_t i = 0; i < profile.threads.size() && !profile.waits.empty(); ++i) {
+    a_thread_of_.try_emplace(raw(profile.threads[i].pid), static_cast<Index>(i));
+  }
   for (std::size_t i = 0; i < profile.waits.size(); ++i) {
-    const WaitRow& row = profile.waits[i];
-    waits_.emplace(std::tuple(raw(row.pid), row.label_set, row.value, row.outcome),
-                   static_cast<Index>(profile.threads.size() + i));
+    waits_.emplace(profile.waits[i], static_cast<Index>(profile.threads.size() + i));
   }
 }
 
 std::vector<std::string> keys_of_every_sample() {
   return {std::string(kThreadNameKey), std::string(kThreadIdKey), std::string(kCommKey),
           std::string(kPidKey)};
+}
+
+bool is_key_of_samples(std::string_view key) {
+  return key == kThreadNameKey || key == kThreadIdKey || key == kFunctionKey;
 }
 
 std::vector<std::string> own_keys(const Profile* profile) {
@@ -84,8 +89,7 @@ Index RowLabels::account(const SampleRow& row) const {
   const Thread* of_row = thread(row);
   if (of_row == nullptr) return kNoIndex;
   if (waits_.empty() || !is_wait(profile_.values[row.value])) return of_row->account;
-  const auto total =
-      waits_.find(std::tuple(raw(of_row->pid), row.label_set, row.value, row.outcome));
+  const auto total = waits_.find({of_row->pid, row.label_set, row.outcome, row.value});
   return total == waits_.end() ? of_row->account : total->second;
 }
 
@@ -160,16 +164,24 @@ std::optional<std::string> RowLabels::own_value(const SampleRow& row, std::strin
   return std::nullopt;
 }
 
+std::string RowLabels::group_value(const SampleRow& row, std::string_view key) const {
+  std::optional<std::string> found = value(row, key);
+  if (!found) return std::string(is_unreadable(row.outcome) ? kUnreadableText : kNoneText);
+  return found->empty() ? std::string(kEmptyText) : *std::move(found);
+}
+
 std::string RowLabels::group_frame(const SampleRow& row, std::string_view key) const {
-  std::string frame(key);
-  frame += '=';
-  const std::optional<std::string> found = value(row, key);
-  if (found) {
-    frame += found->empty() ? kEmptyText : std::string_view(*found);
-  } else {
-    frame += is_unreadable(row.outcome) ? kUnreadableText : kNoneText;
-  }
-  return frame;
+  return std::string(key) + '=' + group_value(row, key);
+}
+
+SampleRow RowLabels::stand_in(const WaitRow& waits) const {
+  const auto thread = a_thread_of_.find(raw(waits.pid));
+  SampleRow row;
+  row.thread = thread == a_thread_of_.end() ? kNoIndex : thread->second;
+  row.label_set = waits.label_set;
+  row.outcome = waits.outcome;
+  row.value = waits.value;
+  return row;
 }
 
 std::vector<TextLabel> RowLabels::all(const SampleRow& row,

@@ -3,15 +3,14 @@
 
 #include <bit>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "cli/format/common/rows.h"
+#include "cli/profile/index_table.h"
 #include "cli/profile/profile.h"
 
 namespace labelscope::cli {
@@ -26,6 +25,9 @@ inline constexpr std::string_view kFunctionKey = "function";
 // What the thread did, as the name of its kind of time. Only profiles with several kinds have this
 // key.
 inline constexpr std::string_view kStateKey = "state";
+// Returns whether the samples of one process differ in this key of ours, so that totals of waits,
+// which are of a process, have no value of it.
+bool is_key_of_samples(std::string_view key);
 // Returns the keys that every sample has.
 std::vector<std::string> keys_of_every_sample();
 // Returns the keys that distinguish samples where no program sets labels. A profile may have
@@ -86,8 +88,12 @@ class RowLabels {
   std::optional<std::string> value(const SampleRow& row, std::string_view key) const;
   // Our own value of that name, whatever labels there are; as bytes.
   std::optional<std::string> own_value(const SampleRow& row, std::string_view key) const;
-  // "key=value" for a root frame; the value is kEmptyText, kNoneText or kUnreadableText if there is
-  // nothing else to show. As bytes.
+  // The value of this key; kEmptyText, kNoneText or kUnreadableText if there is nothing else to
+  // show. As bytes.
+  std::string group_value(const SampleRow& row, std::string_view key) const;
+  // Returns a row from which all keys of a total can be read but is_key_of_samples().
+  SampleRow stand_in(const WaitRow& waits) const;
+  // "key=value" for a root frame. As bytes.
   std::string group_frame(const SampleRow& row, std::string_view key) const;
   // Returns all labels of the thread. No key occurs twice or is empty:
   // docs/schema/recording-format.md, "Labels in pprof", says how keys of several publishers are
@@ -100,8 +106,8 @@ class RowLabels {
 
   const Profile& profile_;
   std::unordered_map<std::int32_t, const Process*> processes_;
-  // The places of totals in Profile::waits, by process, label set, value type and outcome.
-  std::map<std::tuple<std::int32_t, Index, std::uint8_t, std::uint8_t>, Index> waits_;
+  std::unordered_map<std::int32_t, Index> a_thread_of_;  // by process, if there are totals of waits
+  std::unordered_map<WaitGroup, Index, HashOfWaitGroup> waits_;  // places in Profile::waits
   LabelSet no_labels_;
 };
 

@@ -2,13 +2,16 @@
 // another. --mode wall records such a profile.
 #include "cli/profile/value_types.h"
 
+#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <regex>
 #include <sstream>
 
 #include "cli/answer/comparison.h"
+#include "cli/answer/selection.h"
 #include "cli/answer/summary.h"
 #include "cli/format/common/ledger_text.h"
 #include "cli/format/common/row_labels.h"
@@ -251,6 +254,40 @@ TEST_CASE("value_types: a row of a value that there is none of is refused") {
   REQUIRE(recording);
   CHECK(recording->profile.rows.size() == 5);
   CHECK_FALSE(recording->lost.empty());
+}
+
+TEST_CASE("value_types: a selection by label keeps its totals, and one by time or thread none") {
+  Profile profile = of_three_kinds();
+  for (SampleRow& row : profile.rows) row.time_ns = profile.start_monotonic_ns + 5;
+  SampleRow unsampled = profile.rows.back();
+  unsampled.count = 0;
+  unsampled.time_ns = 0;
+  profile.rows.push_back(unsampled);
+  for (const SampleRow& row : profile.rows) {
+    WaitRow waits;
+    waits.pid = profile.threads.at(row.thread).pid;
+    waits.label_set = row.label_set;
+    waits.value = 2;
+    profile.waits.push_back(waits);
+  }
+  const auto selected = [&](const std::string& condition, std::optional<int> since) {
+    Profile part = profile;
+    Selection selection;
+    if (!condition.empty()) selection.conditions.push_back(*Condition::parse(condition));
+    if (since) selection.since = std::chrono::nanoseconds(*since);
+    REQUIRE(select(part, selection));
+    return part;
+  };
+  CHECK(selected("tenant=42", {}).rows.back().count == 0);
+  CHECK(selected("tenant=42", {}).waits.size() == profile.waits.size());
+  CHECK(selected("tenant!=42", {}).waits.empty());
+  CHECK(selected("pid~.*", {}).waits.size() == profile.waits.size());
+  CHECK(selected("pid=0", {}).waits.empty());
+  CHECK(selected("thread_id~.*", {}).waits.empty());
+  // The time of a total without a sample lies anywhere in the recording.
+  const Profile by_time = selected("", 1);
+  CHECK(by_time.rows.size() == profile.rows.size() - 1);
+  CHECK(by_time.waits.empty());
 }
 
 TEST_CASE("value_types: totals of waits survive a recording, and give lengths by label") {
