@@ -132,7 +132,8 @@ struct WaitRow : WaitGroup {
 // if all time is sampled.
 struct TimeLedger {
   std::uint64_t attributed_ns = 0;  // equals the sum of the rows' weights of all value types
-  // time of threads without a sample that had no other thread to share it with
+  // time of threads without a sample that had no other thread to share it with, and of waits under
+  // unknown labels of a kind that was never sampled
   std::uint64_t unsampled_ns = 0;
   std::uint64_t lost_ns = 0;  // time of threads whose end was missed
   std::uint64_t whole() const { return attributed_ns + unsampled_ns + lost_ns; }
