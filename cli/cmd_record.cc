@@ -61,6 +61,7 @@ class Recording {
   Status add_targets();
   Status record();
   Error failure(int status, std::string what);
+  void begin_time();
   void announce() const;
   void announce_publishers();
   void offer_labels() const;
@@ -218,6 +219,11 @@ void Recording::offer_labels() const {
   if (const std::string offer = offer_presets(pids); !offer.empty()) log::info("  " + offer);
 }
 
+void Recording::begin_time() {
+  start_unix_ = std::chrono::system_clock::now();
+  start_ = Clock::now();
+}
+
 // Ends the recording at its beginning if no process has a variable that the user has named, since
 // a recording without the label that it is made for is of no use. But a file that is named with the
 // variable may be loaded later.
@@ -263,8 +269,7 @@ Status Recording::record() {
     offer_labels();
   }
   if (Status status = recorder_->start(); !status) return status;
-  start_unix_ = std::chrono::system_clock::now();
-  start_ = Clock::now();
+  begin_time();
   if (const auto failed = targets_->release()) return failure(failed->exit_status, failed->why);
   if (targets_->is_command()) announce();
   Progress progress(options_.messages.progress);
@@ -272,6 +277,7 @@ Status Recording::record() {
   while (!ended) {
     signals_.poll();
     if (signals_.stop_requested()) break;
+    if (targets_->awaited()) begin_time();
     const std::chrono::nanoseconds elapsed = Clock::now() - start_;
     auto wait = kDrainInterval;
     if (options_.duration) {
@@ -372,7 +378,7 @@ int Recording::report() {
     report.say_problems();
     NoSample none;
     none.standstill = targets_->standstill();
-    none.ended = targets_->ended();
+    none.ended = targets_->ended() || targets_->awaited();
     none.interrupted = signals_.stop_requested();
     none.command = targets_->is_command();
     none.ran = std::chrono::nanoseconds(profile_.ledger.time.whole());

@@ -243,8 +243,20 @@ bool ProcessFinder::matches(Pid pid, const TargetName& name) {
   return false;
 }
 
+// What was waited for may have ended before it is looked for with the others.
 Result<std::vector<Match>> ProcessFinder::find(const std::function<bool()>& cancelled) {
-  if (Status waited = wait(cancelled); !waited) return std::move(waited).error();
+  while (true) {
+    if (Status waited = wait(cancelled); !waited) return std::move(waited).error();
+    auto matches = match_all();
+    if (!matches) return std::move(matches).error();
+    const bool missed =
+        std::ranges::any_of(*matches, [](const Match& m) { return m.pids.empty(); });
+    if (!missed) return matches;
+  }
+}
+
+// Returns a name of --wait-for without processes if there is none. This is an error for any other.
+Result<std::vector<Match>> ProcessFinder::match_all() {
   const auto now = Clock::now();
   const std::vector<Pid> pids = all_pids();
   seen_.clear();
@@ -261,7 +273,7 @@ Result<std::vector<Match>> ProcessFinder::find(const std::function<bool()>& canc
     for (const Pid pid : pids) {
       if (matches(pid, name) && counts(pid)) match.pids.push_back(pid);
     }
-    if (match.pids.empty()) return nothing_found(name);
+    if (match.pids.empty() && name.by != NamedBy::kWaitFor) return nothing_found(name);
     found_.insert(match.pids.begin(), match.pids.end());
   }
   return all;

@@ -58,7 +58,8 @@ class ProcessFinder {
   explicit ProcessFinder(std::vector<TargetName> names, SystemFolders folders = {});
 
   // Returns the processes of each name. With kWaitFor, it waits for one to start, until `cancelled`
-  // returns true; that is kVanished. Kernel threads, zombies and labelscope itself are left out.
+  // returns true; that is kVanished. If that one has ended meanwhile, it waits for the next. Kernel
+  // threads, zombies and labelscope itself are left out.
   // Fails with kNotFound if there is none: the message says what there is that is near. Fails with
   // kPermission if there may be one that labelscope may not see.
   Result<std::vector<Match>> find(const std::function<bool()>& cancelled = {});
@@ -71,6 +72,7 @@ class ProcessFinder {
   using Clock = std::chrono::steady_clock;
 
   Status wait(const std::function<bool()>& cancelled);
+  Result<std::vector<Match>> match_all();
   std::vector<Pid> look(const std::function<bool(Pid)>& wanted);
   std::vector<Pid> all_pids() const;
   std::string folder_of(Pid pid) const;

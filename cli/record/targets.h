@@ -4,8 +4,8 @@
 //
 //                 find_targets()  add_to()              release()    while it records  at the end
 //   ---------------------------------------------------------------------------------------------
-//   processes     finds and       adds them and their   -            have all ended?   -
-//                 opens them      children that exist                join(): new ones
+//   processes     finds them      adds them and their   -            have all ended?   -
+//                                 children that exist                join(): new ones
 //   a command     forks it; it    adds it               it executes  has it ended?     its own
 //                 waits                                                                status
 //
@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,9 @@ class Targets {
   // Adds processes that have started since, where the words that name the targets find these, too.
   virtual void join(Recorder&) {}
   virtual bool ended() = 0;
+  // Returns whether none of them was there when ended() was asked last, and the next one is waited
+  // for: the recording's time has not begun.
+  virtual bool awaited() const { return false; }
   // Returns why they do not run, and what lets them continue; empty if nothing holds them.
   std::string standstill() const;
   // Returns the kernel's own sum of the CPU time of all that is recorded, once they have ended; 0:
@@ -81,12 +85,18 @@ class Targets {
         base_name_(std::move(base_name)) {}
   Targets(const Targets&) = delete;
   Targets& operator=(const Targets&) = delete;
+  void set_first(std::vector<Pid> first) { first_ = std::move(first); }
 
  private:
   std::vector<Pid> first_;
   bool admits_children_;
   std::string base_name_;
 };
+
+// Returns the reason why a process could not be added, escaped.
+Error why_not_added(Pid pid, Error error, Backend backend);
+// Returns the base name of files about this process: "postgres-4242".
+std::string base_name_of(std::string_view program, Pid pid);
 
 // Finds the targets that the options name, or waits for them. A command is forked here, so call it
 // before changing anything that a child inherits. Fails with kVanished or kNotFound if there is no

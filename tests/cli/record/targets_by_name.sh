@@ -10,6 +10,7 @@ start_named() {
   target=$!
   children+=("$target")
 }
+is_stopped() { [[ $(state_of "$1") == T ]]; }
 samples_of() {
   jq -se --argjson pid "$2" '([.[] | select(.type == "thread" and .pid == $pid) | .id]) as $threads
     | [.[] | select(.type == "sample" and (.thread as $one | $threads | index($one))) | .count]
@@ -93,6 +94,41 @@ wait_until "labelscope waits" grep -q "^Waiting for $name-never" "$work/stderr"
 kill -INT "$recorder"
 finish
 expect_status "$exit_no_target" "interrupted while it waits"
+
+# One that ends while the sampler is opened is named, and the next one is waited for. labelscope is
+# stopped as soon as it has loaded a BPF program, before it looks at the process: if that comes too
+# late, the test tries again.
+loads_bpf() { readlink "/proc/$recorder/fd/"* 2>/dev/null | grep -q bpf || has_begun_or_ended; }
+held=
+for _ in {1..20}; do
+  start record --wait-for "$name" -F 499 -o early.jsonl
+  wait_until "labelscope waits" grep -q "^Waiting for $name" "$work/stderr"
+  start_named
+  wait_until "labelscope loads programs" loads_bpf
+  kill -STOP "$recorder"
+  wait_until "labelscope is stopped" is_stopped "$recorder"
+  if ! grep -q '^Recording' "$work/stderr"; then
+    held=$target
+    break
+  fi
+  kill -KILL "$target" "$recorder"
+  wait "$recorder" 2>/dev/null
+done
+[[ -n $held ]] || fail "labelscope was never stopped before it recorded"
+kill -KILL "$held"
+wait "$held" 2>/dev/null
+kill -CONT "$recorder"
+wait_until "labelscope waits again" grep -q "waiting for the next one$" "$work/stderr"
+expect_said "--wait-for $name: process $held ended before it could be recorded; waiting for the next one"
+start_named
+wait_until "labelscope records" has_begun_or_ended
+wait_until "it computes" has_run_until "$target" $(($(cpu_ticks "$target") + 50))
+kill -INT "$recorder"
+finish
+expect_status "$exit_ok" "--wait-for, with one that ends early"
+(($(samples_of early.jsonl "$target") > 20)) || fail "no samples of $target, after one that ended early"
+rm early.jsonl
+kill -KILL "$target"
 
 # Who listens on a port has its socket.
 command -v python3 >/dev/null || skip_test "no python3 that could listen"

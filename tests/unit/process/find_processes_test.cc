@@ -1,11 +1,13 @@
 // Finds processes in a made-up /proc, whose processes have any name that a process can have.
 #include "cli/process/find_processes.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "cli/process/cgroup.h"
 #include "support/catch.h"
@@ -261,4 +263,34 @@ TEST_CASE("find: waiting ends when the process has started, or when it is not wa
   auto interrupted = proc.finder({{NamedBy::kWaitFor, "never"}}).find([] { return true; });
   REQUIRE_FALSE(interrupted);
   CHECK(interrupted.error().code == ErrorCode::kVanished);
+}
+
+// The file that shows the process's state is a pipe first: who opens it gets `S`, and finds a
+// zombie when it looks again.
+TEST_CASE("find: waiting goes on if the process that has started has ended when all are matched") {
+  MadeUpProc proc;
+  const Pid early = proc.add(1, {.comm = "server", .state = 'Z'});
+  const std::string stat = proc.root() + "/proc/" + std::to_string(raw(early)) + "/stat";
+  std::string ended;
+  std::getline(std::ifstream(stat), ended);
+  std::string running = ended;
+  running.replace(running.find(" Z "), 3, " S ");
+  fs::remove(stat);
+  REQUIRE(::mkfifo(stat.c_str(), 0600) == 0);
+  std::thread writer([&] {
+    std::ofstream pipe(stat);  // waits for the reader
+    fs::remove(stat);
+    MadeUpProc::write(stat, ended);
+    pipe << running;
+  });
+  Pid next{};
+  auto matches = proc.finder({{NamedBy::kWaitFor, "server"}}).find([&] {
+    if (next == Pid{}) next = proc.add(2, {.comm = "server"});
+    return false;
+  });
+  writer.join();
+  INFO((matches ? "" : matches.error().context));
+  REQUIRE(matches);
+  CHECK(next != Pid{});
+  CHECK(matches->front().pids == Pids{next});
 }

@@ -1,12 +1,16 @@
 // Tests the set of targets: real processes, and commands that are held until they may run.
 #include "cli/record/targets.h"
 
+#include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "cli/record/recorder.h"
 #include "support/catch.h"
@@ -28,12 +32,25 @@ class IdleSampler final : public Sampler {
   std::string_view event_name() const override { return "none"; }
 };
 
-// A child that waits until it is killed, at the latest with this object.
+// A child that waits until it is killed, at the latest with this object. It has its name from the
+// first moment that this object exists.
 class Waiting {
  public:
-  Waiting() : pid_(fork()) {
-    if (pid_ != 0) return;
-    while (true) pause();
+  explicit Waiting(const std::string& name = {}) {
+    std::array<int, 2> named{};
+    REQUIRE(pipe2(named.data(), O_CLOEXEC) == 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      if (!name.empty()) prctl(PR_SET_NAME, name.c_str());
+      close(named[0]);
+      close(named[1]);
+      while (true) pause();
+    }
+    close(named[1]);
+    char none = 0;
+    while (read(named[0], &none, 1) < 0) {
+    }
+    close(named[0]);
   }
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
@@ -49,6 +66,9 @@ class Waiting {
  private:
   pid_t pid_;
 };
+
+// comm has at most 15 bytes.
+std::string name_of_this_test(const std::string& what) { return what + std::to_string(getpid()); }
 
 std::string own_name() {
   std::ifstream file("/proc/self/comm");
@@ -120,6 +140,74 @@ TEST_CASE("targets: they have ended when the last one has") {
   second.end();
   CHECK(targets->ended());
   CHECK(find_targets(naming({Pid{1 << 22}}), signals(), {}).error().code == ErrorCode::kVanished);
+}
+
+TEST_CASE(
+    "targets: of those that a name finds, one that has ended is named, and the rest is added") {
+  const std::string name = name_of_this_test("many");
+  const Waiting first(name);
+  Waiting second(name);
+  RecordOptions options;
+  options.wanted.processes.names = {name};
+  const auto targets = found(options);
+  REQUIRE(targets->first().size() == 2);
+  const std::string number = std::to_string(raw(second.pid()));
+  second.end();
+  Recorder recorder(std::make_unique<IdleSampler>(), {.period_ns = 1000});
+  REQUIRE(targets->add_to(recorder, Backend::kBpf));
+  CHECK(recorder.processes().size() == 1);
+  CHECK(recorder.processes().contains(first.pid()));
+  CHECK(targets->names() == "-p " + name + " (2 processes): " + std::to_string(raw(first.pid())) +
+                                " (" + name + ") (without " + number + " (" + name +
+                                "): no process " + number + ")");
+}
+
+TEST_CASE("targets: if all that a name finds have ended, the error has the name") {
+  const std::string name = name_of_this_test("gone");
+  Waiting only(name);
+  RecordOptions options;
+  options.wanted.processes.names = {name};
+  const auto targets = found(options);
+  only.end();
+  Recorder recorder(std::make_unique<IdleSampler>(), {.period_ns = 1000});
+  const Status added = targets->add_to(recorder, Backend::kBpf);
+  REQUIRE_FALSE(added);
+  CHECK(added.error().code == ErrorCode::kVanished);
+  CHECK(added.error().context.starts_with("-p " + name + " (1 process): no process "));
+}
+
+// The process that was found ends before it is added, and the next one between that and sampling.
+TEST_CASE("targets: waiting goes on until a process is there while samples are taken") {
+  const std::string name = name_of_this_test("wait");
+  std::optional<Waiting> process(name);
+  RecordOptions options;
+  options.wanted.wait_for = {name};
+  std::string said;
+  const auto targets = *find_targets(options, signals(), [&](const std::string& line) {
+    said += line + "\n";
+    if (line.find("waiting for the next one") != std::string::npos) process.emplace(name);
+  });
+  const Pid early = process->pid();
+  process->end();
+  Recorder recorder(std::make_unique<IdleSampler>(), {.period_ns = 1000});
+  REQUIRE(targets->add_to(recorder, Backend::kBpf));
+  CHECK(said.find("--wait-for " + name + ": process " + std::to_string(raw(early)) +
+                  " ended before it could be recorded") != std::string::npos);
+  CHECK(process->pid() != early);
+  CHECK(targets->first() == std::vector{process->pid()});
+  CHECK(recorder.processes().contains(process->pid()));
+
+  REQUIRE(recorder.start());
+  process->end();
+  CHECK_FALSE(targets->ended());  // says so, which starts the next one
+  CHECK(targets->awaited());
+  targets->join(recorder);
+  CHECK(recorder.processes().contains(process->pid()));
+  CHECK_FALSE(targets->ended());
+  CHECK_FALSE(targets->awaited());
+  process->end();
+  CHECK(targets->ended());
+  CHECK_FALSE(targets->awaited());
 }
 
 TEST_CASE("targets: a process that stands still says what lets it go on") {
