@@ -1,21 +1,14 @@
 // Matches what /proc shows of each process with the words, and explains what matches nothing.
 #include "cli/process/find_processes.h"
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <charconv>
-#include <climits>
-#include <cstring>
-#include <memory>
 #include <thread>
-#include <tuple>
 #include <utility>
 
 #include "cli/process/cgroup.h"
+#include "cli/process/near_words.h"
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
 #include "process/proc_fs.h"
@@ -33,80 +26,11 @@ constexpr std::chrono::milliseconds kWaitInterval{20};
 // Bounds of files that a process, or the owner of a container, can make as long as it wants.
 constexpr std::size_t kMostFile = std::size_t{16} << 20;
 constexpr std::size_t kMostArguments = 4096;
-constexpr std::size_t kMostSuggested = 5;
-constexpr std::size_t kMostShown = 64;      // bytes of one word in a message
-constexpr std::size_t kMostCompared = 128;  // bytes of words whose distance is counted
+constexpr std::size_t kMostListed = 64;     // bytes of a list of numbers in a message
 constexpr std::size_t kFewestIdDigits = 4;  // fewer would mean many containers at once
 
-using Folder = std::unique_ptr<DIR, decltype([](DIR* folder) { ::closedir(folder); })>;
-
-template <class T>
-std::optional<T> number(std::string_view text, int base = 10) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-// Calls `take` with the name of each entry that is a number.
-template <class T, class Take>
-bool each_number(const std::string& path, Take take) {
-  const Folder folder(::opendir(path.c_str()));
-  if (!folder) return false;
-  while (const dirent* entry = ::readdir(folder.get())) {
-    if (const auto value = number<T>(entry->d_name)) take(*value);
-  }
-  return true;
-}
-
-std::string link_target(const std::string& path) {
-  std::array<char, PATH_MAX> target;
-  const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
-  return size < 0 ? std::string() : std::string(target.data(), static_cast<std::size_t>(size));
-}
-
-std::string shown(std::string_view word) {
-  return without_middle(escape_terminal(word), kMostShown);
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
-}
-
-// Returns the words that are most like `word`, the nearest first: those with few changes, and those
-// of which it is a part.
-std::vector<std::string> near(std::string_view word, const std::set<std::string>& known) {
-  std::vector<std::pair<std::size_t, std::string>> ranked;
-  if (word.empty() || word.size() > kMostCompared) return {};
-  const std::string typed = lower(word);
-  for (const std::string& one : known) {
-    if (one.size() > kMostCompared) continue;
-    const std::string other = lower(one);
-    const std::size_t changes = edit_distance(typed, other);
-    const bool part = other.find(typed) != std::string::npos;
-    if (part || changes <= std::max<std::size_t>(1, typed.size() / 3)) {
-      ranked.emplace_back(changes, one);
-    }
-  }
-  std::ranges::sort(ranked);
-  std::vector<std::string> words;
-  words.reserve(ranked.size());
-  for (const auto& [changes, one] : ranked) words.push_back(one);
-  return words;
-}
-
-// Returns "; there are a, b and 3 more", of the words that are near, or of all if none is.
-std::string suggestions(const std::string& word, const std::set<std::string>& known, bool all) {
-  std::vector<std::string> words = near(word, known);
-  if (words.empty() && all) words.assign(known.begin(), known.end());
-  if (words.empty()) return {};
-  std::string text = words.size() == 1 ? "; there is " : "; there are ";
-  const std::size_t count = std::min(words.size(), kMostSuggested);
-  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + shown(words[i]);
-  if (words.size() > count) text += " and " + std::to_string(words.size() - count) + " more";
-  return text;
+std::uint16_t port_of(const TargetName& name) {
+  return whole_number<std::uint16_t>(name.word).value_or(0);
 }
 
 }  // namespace
@@ -118,12 +42,13 @@ std::string TargetName::typed() const {
                        : by == NamedBy::kPort      ? "--port "
                        : by == NamedBy::kContainer ? "--container "
                                                    : "--cgroup ";
-  return option + shown(word);
+  return option + shown_word(word);
 }
 
 ProcessFinder::ProcessFinder(std::vector<TargetName> names, SystemFolders folders)
     : names_(std::move(names)),
-      proc_(std::move(folders.proc)),
+      processes_(std::move(folders.proc)),
+      listeners_(processes_),
       containers_(std::move(folders.docker), std::move(folders.podman)) {
   for (TargetName& name : names_) {
     if (name.by != NamedBy::kCgroup) continue;
@@ -132,26 +57,15 @@ ProcessFinder::ProcessFinder(std::vector<TargetName> names, SystemFolders folder
   }
 }
 
-std::vector<Pid> ProcessFinder::all_pids() const {
-  std::vector<Pid> pids;
-  each_number<std::int32_t>(proc_, [&](std::int32_t pid) { pids.push_back(Pid{pid}); });
-  std::ranges::sort(pids);
-  return pids;
-}
-
-std::string ProcessFinder::folder_of(Pid pid) const {
-  return proc_ + "/" + std::to_string(raw(pid)) + "/";
-}
-
 bool ProcessFinder::counts(Pid pid) const {
   if (raw(pid) == ::getpid()) return false;
-  const auto stat = read_thread_stat(folder_of(pid) + "stat");
+  const auto stat = read_thread_stat(processes_.folder_of(pid) + "stat");
   return stat && !stat->of_kernel() && !has_ended(stat->state);
 }
 
 // comm has at most 15 bytes, so a longer name is that of the file, or the first argument.
 bool ProcessFinder::is_called(Pid pid, std::string_view word) const {
-  const std::string folder = folder_of(pid);
+  const std::string folder = processes_.folder_of(pid);
   if (read_proc_line(folder + "comm") == word) return true;
   if (base_name(link_target(folder + "exe")) == word) return true;
   const auto arguments = read_proc_file(folder + "cmdline", kMostArguments);
@@ -159,7 +73,7 @@ bool ProcessFinder::is_called(Pid pid, std::string_view word) const {
 }
 
 bool ProcessFinder::is_in_container(Pid pid, std::string_view word) {
-  const auto cgroup = read_proc_file(folder_of(pid) + "cgroup", kMostFile);
+  const auto cgroup = read_proc_file(processes_.folder_of(pid) + "cgroup", kMostFile);
   if (!cgroup) return false;
   const std::string id = parse_cgroup(*cgroup).container;
   if (id.empty()) return false;
@@ -167,63 +81,9 @@ bool ProcessFinder::is_in_container(Pid pid, std::string_view word) {
   return containers_.name_of(id) == word;
 }
 
-// A line of /proc/net/tcp: "SL LOCAL:PORT REMOTE:PORT STATE QUEUES TIMER RETRANSMITS UID TIMEOUT
-// INODE ...", the port and the state in hexadecimal digits.
-void ProcessFinder::read_listeners() {
-  constexpr std::string_view kListens = "0A";
-  listeners_.emplace();
-  std::set<std::string> namespaces;
-  for (const Pid pid : all_pids()) {
-    const std::string folder = folder_of(pid);
-    if (!namespaces.insert(link_target(folder + "ns/net")).second) continue;
-    for (const char* file : {"net/tcp", "net/tcp6"}) {
-      const auto text = read_proc_file(folder + file, kMostFile);
-      std::string_view rest = text ? std::string_view(*text) : std::string_view();
-      while (!rest.empty()) {
-        std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        std::array<std::string_view, 10> fields;
-        for (std::string_view& field : fields) {
-          line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-          field = line.substr(0, line.find(' '));
-          line.remove_prefix(field.size());
-        }
-        if (fields[3] != kListens) continue;
-        const std::size_t colon = fields[1].rfind(':');
-        if (colon == std::string_view::npos) continue;
-        const auto port = number<std::uint16_t>(fields[1].substr(colon + 1), 16);
-        const auto inode = number<std::uint64_t>(fields[9]);
-        if (port && inode) (*listeners_)[*port].insert(*inode);
-      }
-    }
-  }
-}
-
-const std::set<std::uint64_t>& ProcessFinder::listeners(std::uint16_t port) {
-  if (!listeners_) read_listeners();
-  return (*listeners_)[port];
-}
-
-bool ProcessFinder::holds_socket(Pid pid, const std::set<std::uint64_t>& inodes) {
-  constexpr std::string_view kSocket = "socket:[";
-  if (inodes.empty()) return false;
-  const std::string folder = folder_of(pid) + "fd";
-  bool holds = false;
-  const bool read = each_number<unsigned>(folder, [&](unsigned fd) {
-    if (holds) return;
-    std::string target = link_target(folder + "/" + std::to_string(fd));
-    if (!target.starts_with(kSocket) || !target.ends_with(']')) return;
-    target.pop_back();
-    const auto inode = number<std::uint64_t>(std::string_view(target).substr(kSocket.size()));
-    holds = inode && inodes.contains(*inode);
-  });
-  if (!read && errno == EACCES) ++unseen_;
-  return holds;
-}
-
 bool ProcessFinder::matches(Pid pid, const TargetName& name) {
   const auto in_cgroup = [&](auto matches_text) {
-    const auto cgroup = read_proc_file(folder_of(pid) + "cgroup", kMostFile);
+    const auto cgroup = read_proc_file(processes_.folder_of(pid) + "cgroup", kMostFile);
     return cgroup && matches_text(*cgroup);
   };
   switch (name.by) {
@@ -234,7 +94,7 @@ bool ProcessFinder::matches(Pid pid, const TargetName& name) {
       return in_cgroup(
           [&](const std::string& text) { return is_in_unit(text, whole_unit(name.word)); });
     case NamedBy::kPort:
-      return holds_socket(pid, listeners(number<std::uint16_t>(name.word).value_or(0)));
+      return listeners_.are_held_by(pid, port_of(name));
     case NamedBy::kContainer:
       return is_in_container(pid, name.word);
     case NamedBy::kCgroup:
@@ -258,7 +118,7 @@ Result<std::vector<Match>> ProcessFinder::find(const std::function<bool()>& canc
 // Returns a name of --wait-for without processes if there is none. This is an error for any other.
 Result<std::vector<Match>> ProcessFinder::match_all() {
   const auto now = Clock::now();
-  const std::vector<Pid> pids = all_pids();
+  const std::vector<Pid> pids = processes_.pids();
   seen_.clear();
   found_.clear();
   for (const Pid pid : pids) seen_[pid] = now;
@@ -307,7 +167,7 @@ std::vector<Pid> ProcessFinder::look(const std::function<bool(Pid)>& wanted) {
   if (full) next_full_look_ = now + kFullLook;
   std::map<Pid, Clock::time_point> seen;
   std::vector<Pid> fresh;
-  for (const Pid pid : all_pids()) {
+  for (const Pid pid : processes_.pids()) {
     const auto before = seen_.find(pid);
     const auto since = seen[pid] = before == seen_.end() ? now : before->second;
     if (before == seen_.end()) found_.erase(pid);  // the number belongs to another process now
@@ -323,8 +183,8 @@ std::vector<Pid> ProcessFinder::look(const std::function<bool(Pid)>& wanted) {
 // The words that this kind of name could have been.
 std::set<std::string> ProcessFinder::known_words(NamedBy by) {
   std::set<std::string> words;
-  for (const Pid pid : all_pids()) {
-    const std::string folder = folder_of(pid);
+  for (const Pid pid : processes_.pids()) {
+    const std::string folder = processes_.folder_of(pid);
     if (by == NamedBy::kName) {
       if (counts(pid)) words.insert(read_proc_line(folder + "comm"));
       continue;
@@ -352,7 +212,7 @@ Error ProcessFinder::nothing_found(const TargetName& name) {
   std::string text;
   switch (name.by) {
     case NamedBy::kUnit:
-      text = typed + ": no process runs in the unit " + shown(whole_unit(name.word)) +
+      text = typed + ": no process runs in the unit " + shown_word(whole_unit(name.word)) +
              suggestions(whole_unit(name.word), known, true);
       break;
     case NamedBy::kContainer:
@@ -374,13 +234,13 @@ Error ProcessFinder::nothing_found(const TargetName& name) {
 }
 
 Error ProcessFinder::no_listener(const TargetName& name) {
-  const bool open = !listeners(number<std::uint16_t>(name.word).value_or(0)).empty();
-  if (open && unseen_ != 0) {
+  const bool open = listeners_.is_open(port_of(name));
+  if (open && listeners_.unseen() != 0) {
     return {ErrorCode::kPermission,
             name.typed() +
                 ": something listens there, and labelscope may not see which process "
                 "(the open files of " +
-                counted(unseen_, "process", "processes") +
+                counted(listeners_.unseen(), "process", "processes") +
                 " may not be read): run it as root, or with CAP_SYS_PTRACE"};
   }
   if (open) {
@@ -389,15 +249,7 @@ Error ProcessFinder::no_listener(const TargetName& name) {
                 ": something listens there that is no process which labelscope can "
                 "see: the kernel, or a process of another pid namespace"};
   }
-  // The nearest ports are shown, in their order.
-  const int wanted = number<std::uint16_t>(name.word).value_or(0);
-  std::vector<int> ports;
-  for (const auto& [port, inodes] : *listeners_) {
-    if (!inodes.empty()) ports.push_back(port);
-  }
-  std::ranges::sort(ports, {}, [&](int port) { return std::tuple(std::abs(port - wanted), port); });
-  ports.resize(std::min(ports.size(), kMostSuggested));
-  std::ranges::sort(ports);
+  const std::vector<int> ports = listeners_.nearest(port_of(name), kMostSuggested);
   std::string text = name.typed() + ": nothing listens on this TCP port";
   for (std::size_t i = 0; i < ports.size(); ++i) {
     text += (i == 0 ? "; there are listeners on " : ", ") + std::to_string(ports[i]);
@@ -407,7 +259,7 @@ Error ProcessFinder::no_listener(const TargetName& name) {
 
 void say_waiting(const std::vector<TargetName>& names, const Say& say) {
   for (const TargetName& name : names) {
-    if (name.by == NamedBy::kWaitFor) say("Waiting for " + shown(name.word));
+    if (name.by == NamedBy::kWaitFor) say("Waiting for " + shown_word(name.word));
   }
 }
 
@@ -424,7 +276,7 @@ Result<std::vector<Pid>> named_processes(std::vector<Pid> pids,
       listed += (listed.empty() ? "" : ", ") + std::to_string(raw(pid));
     }
     say(match.name.typed() + ": " + counted(match.pids.size(), "process", "processes") + " (" +
-        without_middle(listed, kMostShown) + ")");
+        without_middle(listed, kMostListed) + ")");
   }
   return pids;
 }

@@ -12,17 +12,16 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/process/container_names.h"
+#include "cli/process/listeners.h"
+#include "cli/process/proc_listing.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 
@@ -56,6 +55,8 @@ struct SystemFolders {
 class ProcessFinder {
  public:
   explicit ProcessFinder(std::vector<TargetName> names, SystemFolders folders = {});
+  ProcessFinder(const ProcessFinder&) = delete;
+  ProcessFinder& operator=(const ProcessFinder&) = delete;
 
   // Returns the processes of each name. With kWaitFor, it waits for one to start, until `cancelled`
   // returns true; that is kVanished. If that one has ended meanwhile, it waits for the next. Kernel
@@ -74,28 +75,21 @@ class ProcessFinder {
   Status wait(const std::function<bool()>& cancelled);
   Result<std::vector<Match>> match_all();
   std::vector<Pid> look(const std::function<bool(Pid)>& wanted);
-  std::vector<Pid> all_pids() const;
-  std::string folder_of(Pid pid) const;
   bool matches(Pid pid, const TargetName& name);
   bool is_called(Pid pid, std::string_view word) const;
   bool is_in_container(Pid pid, std::string_view word);
-  bool holds_socket(Pid pid, const std::set<std::uint64_t>& inodes);
   bool counts(Pid pid) const;
-  const std::set<std::uint64_t>& listeners(std::uint16_t port);
-  void read_listeners();
   Error nothing_found(const TargetName& name);
   Error no_listener(const TargetName& name);
   std::set<std::string> known_words(NamedBy by);
 
   std::vector<TargetName> names_;
-  std::string proc_;
+  ProcListing processes_;
+  Listeners listeners_;
   ContainerNames containers_;
   std::map<Pid, Clock::time_point> seen_;  // since when
   std::set<Pid> found_;
   Clock::time_point next_full_look_{};
-  // inodes of sockets that listen, by port, in all network namespaces
-  std::optional<std::map<std::uint16_t, std::set<std::uint64_t>>> listeners_;
-  std::size_t unseen_ = 0;  // processes whose open files may not be read
 };
 
 using Say = std::function<void(const std::string& line)>;
