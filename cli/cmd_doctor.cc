@@ -14,7 +14,6 @@
 #include "cli/host/rights.h"
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
-#include "cli/record/privileges.h"
 #include "cli/record/recorder.h"
 #include "cli/record/samplers.h"
 #include "cli/record/targets.h"
@@ -25,18 +24,6 @@ namespace {
 
 // More would be a wall of text.
 constexpr std::size_t kMostShown = 8;
-
-// A refusal of `record` ends by naming this command.
-std::string without_advice(std::string text, const Targets& targets) {
-  for (const Pid pid : targets.first()) {
-    const std::string advice = doctor_text(pid);
-    const std::size_t at = text.find(advice);
-    if (at == std::string::npos) continue;
-    const std::size_t before = text.find_last_not_of("; \n", at - 1);
-    text.erase(before + 1, at + advice.size() - before - 1);
-  }
-  return text;
-}
 
 class Examination {
  public:
@@ -55,11 +42,8 @@ class Examination {
     check_system(checkup_);
     raise_file_limit();
     if (Status met = go(**targets); !met) {
-      checkup_.lines.push_back({CheckupVerdict::kMissing,
-                                failed_at_,
-                                without_advice(met.error().context, **targets),
-                                {},
-                                of_});
+      checkup_.lines.push_back(
+          {CheckupVerdict::kMissing, failed_at_, met.error().context, {}, of_});
       status_ = status_of(met.error());
     }
     return show();

@@ -20,6 +20,7 @@
 #include "cli/host/watchdog.h"
 #include "cli/preset/preset_offer.h"
 #include "cli/record/messages.h"
+#include "cli/record/privileges.h"
 #include "cli/record/recorder.h"
 #include "cli/record/report.h"
 #include "cli/record/samplers.h"
@@ -61,6 +62,7 @@ class Recording {
   Status add_targets();
   Status record();
   Error failure(int status, std::string what);
+  Error with_advice(Error error) const;
   void begin_time();
   void announce() const;
   void announce_publishers();
@@ -126,6 +128,14 @@ Error Recording::failure(int status, std::string what) {
   return {ErrorCode::kSystem, std::move(what)};
 }
 
+// A refusal names the command that explains it.
+Error Recording::with_advice(Error error) const {
+  if (error.code == ErrorCode::kPermission) {
+    error.context += "\n  doctor   " + doctor_text(*targets_);
+  }
+  return error;
+}
+
 Status Recording::find() {
   auto targets = find_targets(options_, signals_, log::info);
   if (!targets) return std::move(targets).error();
@@ -136,7 +146,7 @@ Status Recording::find() {
 Status Recording::choose_sampler() {
   raise_file_limit();  // a command keeps the limit that it was forked with
   auto opened = open_sampler(options_, *targets_);
-  if (!opened) return std::move(opened).error();
+  if (!opened) return with_advice(std::move(opened).error());
   opened_ = *std::move(opened);
   return {};
 }
@@ -177,7 +187,9 @@ Status Recording::add_targets() {
                         .process_labels = options_.unpublished.of_process,
                         .variables = options_.unpublished.variables,
                         .presets = options_.unpublished.presets});
-  return targets_->add_to(*recorder_, opened_.backend);
+  Status added = targets_->add_to(*recorder_, opened_.backend);
+  if (!added) return with_advice(std::move(added).error());
+  return {};
 }
 
 // Announces what is recorded, and how.

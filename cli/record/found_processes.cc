@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/record/privileges.h"
 #include "cli/record/recorder.h"
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
@@ -171,6 +172,9 @@ std::string FoundProcesses::names() const {
     if (named < left_out_.size()) {
       text += "; and " + std::to_string(left_out_.size() - named) + " more";
     }
+    const bool refuses = std::ranges::any_of(
+        left_out_, [](const LeftOut& one) { return one.why.code == ErrorCode::kPermission; });
+    if (refuses) text += "; " + doctor_text(*this);
     text += ")";
   }
   if (children_ == 0) return text;
@@ -204,6 +208,7 @@ Status FoundProcesses::add_found(Recorder& recorder, Backend backend) {
     Status added = recorder.add(pid);
     if (added) continue;
     Error why = why_not_added(pid, std::move(added).error(), backend);
+    if (why.code == ErrorCode::kPermission) note_refused(pid);
     if (std::ranges::find(named_by_id_, pid) != named_by_id_.end()) return why;
     left_out_.push_back({i, std::move(why)});
   }

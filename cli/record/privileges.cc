@@ -59,7 +59,9 @@ bool of_another_user(Pid target) {
 class Shortage {
  public:
   explicit Shortage(const Targets& targets)
-      : held_(effective_capabilities()), example_(targets.first().front()) {}
+      : held_(effective_capabilities()),
+        example_(targets.first().front()),
+        is_command_(targets.is_command()) {}
   bool holds(int number) const { return has(held_, number); }
   void need(const Needed& needed) {
     if (holds(needed.number)) return;
@@ -77,33 +79,39 @@ class Shortage {
   }
   // The reason why nothing can be recorded, and the user that labelscope runs as.
   std::string head() const {
-    return "cannot record process " + std::to_string(raw(example_)) + ": permission is missing (" +
-           names_ + ")" + lines_ + "\n  you      uid " + std::to_string(::geteuid()) +
-           ", effective capabilities " + hex(held_);
+    return "cannot record " +
+           (is_command_ ? "the command" : "process " + std::to_string(raw(example_))) +
+           ": permission is missing (" + names_ + ")" + lines_ + "\n  you      uid " +
+           std::to_string(::geteuid()) + ", effective capabilities " + hex(held_);
   }
 
  private:
   std::uint64_t held_;
   Pid example_;  // the first process that cannot be recorded
+  bool is_command_;
   std::string lines_;
   std::string names_;
 };
 
 // If root lacks capabilities, it is root of a container, where sudo does not help.
-std::string fixes(const Targets& targets, const char* of_users, const char* of_containers) {
+std::string fixes(const char* of_users, const char* of_containers) {
   std::string text = "\n  fix      ";
   if (::geteuid() != 0) {
     text += std::string("sudo labelscope record ...                (this once)\n           ") +
             of_users + "\n           ";
   }
-  return text + "in a container: " + of_containers + "\n           " +
-         doctor_text(targets.first().front());
+  return text + "in a container: " + of_containers;
 }
 
 }  // namespace
 
 std::string doctor_text(Pid pid) {
   return "labelscope doctor -p " + std::to_string(raw(pid)) + " says what is missing";
+}
+
+std::string doctor_text(const Targets& targets) {
+  return targets.is_command() ? "labelscope doctor says what is missing"
+                              : doctor_text(targets.refused());
 }
 
 std::optional<MissingPrivileges> missing_for_bpf(const Targets& targets) {
@@ -118,8 +126,7 @@ std::optional<MissingPrivileges> missing_for_bpf(const Targets& targets) {
       shortage.head() + ", kernel.unprivileged_bpf_disabled=" +
           first_line("/proc/sys/kernel/unprivileged_bpf_disabled") +
           ", kernel.perf_event_paranoid=" + first_line("/proc/sys/kernel/perf_event_paranoid") +
-          fixes(targets,
-                "sudo setcap "
+          fixes("sudo setcap "
                 "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_checkpoint_restore+ep "
                 "\"$(command -v labelscope)\"   (this binary, until it is replaced)",
                 "--cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE --cap-add "
@@ -130,9 +137,9 @@ std::optional<MissingPrivileges> missing_for_ptrace(const Targets& targets) {
   Shortage shortage(targets);
   shortage.need_to_look_at(targets);
   if (shortage.none()) return std::nullopt;
-  return MissingPrivileges{shortage.names(),
-                           shortage.head() + fixes(targets, "as the user that the process runs as",
-                                                   "--cap-add SYS_PTRACE")};
+  return MissingPrivileges{
+      shortage.names(),
+      shortage.head() + fixes("as the user that the process runs as", "--cap-add SYS_PTRACE")};
 }
 
 }  // namespace labelscope::cli

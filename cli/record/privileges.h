@@ -15,8 +15,10 @@ struct MissingPrivileges {
   std::string message;  // several lines, which end with the ways to get what is missing
 };
 
-// Every refusal ends with this.
+// Every refusal ends with one of these: the command that explains it.
 std::string doctor_text(Pid pid);
+// Names the process that was refused. Of a command none is left when labelscope gives up.
+std::string doctor_text(const Targets& targets);
 
 // nullopt if nothing is missing, as far as that can be known beforehand.
 std::optional<MissingPrivileges> missing_for_bpf(const Targets& targets);

@@ -11,7 +11,6 @@
 #include "cli/host/child.h"
 #include "cli/host/rights.h"
 #include "cli/record/found_processes.h"
-#include "cli/record/privileges.h"
 #include "cli/record/recorder.h"
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
@@ -50,9 +49,7 @@ Error why_not_added(Pid pid, Error error, Backend backend) {
   if (error.code == ErrorCode::kPermission && backend == Backend::kBpf) {
     error = StoppedThread::refusal(Tid{raw(pid)}, std::move(error));
   }
-  std::string text = escape_terminal(error.context);
-  if (error.code == ErrorCode::kPermission) text += "; " + doctor_text(pid);
-  return {error.code, std::move(text)};
+  return {error.code, escape_terminal(error.context)};
 }
 
 std::string base_name_of(std::string_view program, Pid pid) {

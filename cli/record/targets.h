@@ -58,6 +58,9 @@ class Targets {
   // Returns the work that is still to be done with them, as bits of RemainingWork.
   virtual unsigned remaining_work() const { return 0; }
 
+  // Returns a process that may not be recorded, after that has been refused.
+  Pid refused() const { return refused_.value_or(first_.front()); }
+
   // Adds those that exist now. Fails with kPermission, kVanished or kNotFound if one cannot be
   // recorded; the context explains it to people.
   virtual Status add_to(Recorder& recorder, Backend backend) = 0;
@@ -86,11 +89,15 @@ class Targets {
   Targets(const Targets&) = delete;
   Targets& operator=(const Targets&) = delete;
   void set_first(std::vector<Pid> first) { first_ = std::move(first); }
+  void note_refused(Pid pid) {
+    if (!refused_) refused_ = pid;
+  }
 
  private:
   std::vector<Pid> first_;
   bool admits_children_;
   std::string base_name_;
+  std::optional<Pid> refused_;  // by add_to()
 };
 
 // Returns the reason why a process could not be added, escaped.

@@ -90,6 +90,13 @@ for command in "record -d 1" dump check; do
   cat "$work/stdout" >>"$work/stderr"
   expect_said "labelscope doctor -p $of_root says what is missing"
 done
+# A command that was not started is gone, so nothing can be said of its process.
+"${drop[@]}" "$work/labelscope" record --backend bpf -- true >"$work/stdout" 2>"$work/stderr" </dev/null
+status=$?
+expect_status "$exit_permission" "a command without rights"
+expect_said 'cannot record the command: permission is missing'
+expect_said 'doctor   labelscope doctor says what is missing$'
+! grep -Eq 'process [0-9]+|doctor -p' "$work/stderr" || fail "a process that is gone is named: $(<"$work/stderr")"
 "${drop[@]}" "$work/labelscope" doctor -p "$of_root" >"$work/stdout" 2>"$work/stderr" </dev/null
 grep -q '^MISSING' "$work/stdout" || fail "a user may record a process of root: $(<"$work/stdout")"
 ! grep -q 'says what is missing' "$work/stdout" || fail "doctor names itself"
