@@ -33,14 +33,15 @@ std::string thread_path(Pid pid, Tid tid, const char* name) {
   return "/proc/" + std::to_string(raw(pid)) + "/task/" + std::to_string(raw(tid)) + "/" + name;
 }
 
-// Returns the state of a thread that waits, or 0. Threads of io_uring wait for work alone, and are
-// left out as in off_cpu.bpf.h.
-char waiting_state(Pid pid, Tid tid) {
+// Returns the state of a thread, or 0 if it has ended. Threads of io_uring wait for work alone, and
+// are left out as in off_cpu.bpf.h.
+char state_of(Pid pid, Tid tid) {
   const auto stat = read_thread_stat(thread_path(pid, tid, "stat"));
-  const bool waits =
-      stat && stat->state != 'R' && !has_ended(stat->state) && (stat->flags & worker_flags()) == 0;
-  return waits ? stat->state : '\0';
+  const bool counts = stat && !has_ended(stat->state) && (stat->flags & worker_flags()) == 0;
+  return counts ? stat->state : '\0';
 }
+
+bool waits(char state) { return state != 'R' && state != '\0'; }
 
 // The fifth byte of an ELF file says which class it is of.
 bool runs_32_bit_program(Pid pid) {
@@ -117,30 +118,64 @@ Status WaitingThreads::hold_budget() {
   return object_.set_wait_unit(unit_ns_);
 }
 
+Result<bool> WaitingThreads::note(Tid tid, const ls_off_cpu& thread) {
+  auto added = object_.add_waiting(tid, thread);
+  if (added || added.error().code != ErrorCode::kLimit) return added;
+  ++without_room_;
+  return false;
+}
+
 Status WaitingThreads::begin(Pid pid) {
   const auto process = object_.process(pid);
   if (process && process->until_exec) return {};  // its waits are labelscope's own
   auto threads = read_thread_times(pid);
   if (!threads) return std::move(threads).error();
+  ls_off_cpu wait{};
+  wait.pid = static_cast<std::uint32_t>(raw(pid));
+  wait.labels = LS_LABELS_LATER;
+  std::vector<Tid> runnable;
   for (const ThreadTime& thread : *threads) {
-    const char waits = waiting_state(pid, thread.tid);
-    if (waits == '\0') continue;
-    ls_off_cpu state{};
-    state.left_ns = now_ns();
-    state.pid = static_cast<std::uint32_t>(raw(pid));
-    state.labels = LS_LABELS_LATER;
-    state.part = waits == 'D' ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
-    state.system_call = system_call_of(pid, thread.tid, waits);
-    auto added = object_.add_waiting(thread.tid, state);
-    if (!added && added.error().code == ErrorCode::kLimit) {
-      ++without_room_;
-      continue;
-    }
-    if (!added) return std::move(added).error();
+    const char state = state_of(pid, thread.tid);
+    if (state == 'R') runnable.push_back(thread.tid);
+    if (!waits(state)) continue;
+    wait.left_ns = now_ns();
+    wait.part = state == 'D' ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
+    wait.system_call = system_call_of(pid, thread.tid, state);
+    const auto added = note(thread.tid, wait);
+    if (!added) return added.error();
     // It may have been woken, or have ended, before the kernel's programs could find the entry.
-    if (*added && waiting_state(pid, thread.tid) == '\0') {
-      object_.forget_waiting(thread.tid, state.left_ns);
+    if (*added && !waits(state_of(pid, thread.tid))) {
+      object_.forget_waiting(thread.tid, wait.left_ns);
     }
+  }
+  return runnable.empty() ? Status() : begin_queued(runnable, wait);
+}
+
+// Only the kernel's iterator distinguishes threads that run from those that wait for a processor.
+Status WaitingThreads::begin_queued(const std::vector<Tid>& runnable, ls_off_cpu wait) {
+  const Pid pid{static_cast<std::int32_t>(wait.pid)};
+  const auto queued_now = [&] {
+    auto all = read_threads(pid);
+    std::erase_if(all,
+                  [](const auto& entry) { return entry.second.ran || entry.second.state != 'R'; });
+    return all;
+  };
+  const auto before = queued_now();
+  std::vector<std::pair<Tid, std::uint64_t>> noted;
+  for (const Tid tid : runnable) {
+    if (!before.contains(raw(tid))) continue;
+    wait.left_ns = now_ns();
+    wait.woken_ns = wait.left_ns;
+    wait.system_call = LS_CALL_NONE;
+    const auto added = note(tid, wait);
+    if (!added) return added.error();
+    if (*added) noted.emplace_back(tid, wait.left_ns);
+  }
+  if (noted.empty()) return {};
+  // It may have got a processor before the kernel's programs could find the entry.
+  const auto after = queued_now();
+  for (const auto& [tid, left_ns] : noted) {
+    if (!after.contains(raw(tid))) object_.forget_waiting(tid, left_ns);
   }
   return {};
 }

@@ -40,7 +40,8 @@ class WaitingThreads {
   Status hold_budget();
   // How often short waits got another weight.
   std::uint64_t changes() const { return changes_; }
-  // Notes which threads of the process wait now. Waits must be counted already.
+  // Notes which threads of the process wait now, also for a processor. Waits must be counted
+  // already.
   Status begin(Pid pid);
   // How many waits were not noted, because there was no room for their threads.
   std::uint64_t without_room() const { return without_room_; }
@@ -66,6 +67,10 @@ class WaitingThreads {
     ThreadSnapshot thread;
   };
   std::unordered_map<std::int32_t, ThreadSnapshot> read_threads(Pid pid);
+  // Returns false if the thread is known already, or there is no room for it.
+  Result<bool> note(Tid tid, const ls_off_cpu& thread);
+  // `wait` has what all entries of the process have in common.
+  Status begin_queued(const std::vector<Tid>& runnable, ls_off_cpu wait);
   void take(Tid tid, const ls_off_cpu& thread, const __u64 (&parts)[LS_WAIT_PARTS],
             std::uint32_t flags, const Take& take) const;
 

@@ -83,6 +83,24 @@ jq -se '(map(select(.type == "header"))[0].duration_ns) as $all
   | (map(select(.type == "ledger"))[0].time.attributed_ns) / $all | . > 0.9 and . < 1.1' \
   writer.jsonl >/dev/null || fail "time is missing: $(grep '"ledger"' writer.jsonl)"
 
+# A thread that waits for a processor since before the recording. The busy one beside it has nearly
+# all of their processor's time.
+processor=$(taskset -cp $$ | sed 's/.*[:,-] *//')
+taskset -c "$processor" "$SPINNER" >busy_said &
+children+=("$!")
+taskset -c "$processor" chrt --idle 0 "$SPINNER" >queued_said &
+queued=$!
+children+=("$queued")
+is_idle_class() { chrt -p "$queued" 2>/dev/null | grep -q SCHED_IDLE; }
+wait_until "the program has the lowest class" is_idle_class
+wait_until "the program is its own" grep -q . "/proc/$queued/maps"
+run record --mode offcpu -p "$queued" -d 500ms -o queued.jsonl --summary wait
+expect_status "$exit_ok" "a process that waits for a processor"
+jq -se '(map(select(.type == "header"))[0].duration_ns) as $all
+  | (map(select(.type == "ledger"))[0].time.attributed_ns) / $all | . > 0.9 and . < 1.05' \
+  queued.jsonl >/dev/null || fail "not the time in the queue: $(grep -E '"header"|"ledger"' queued.jsonl)"
+kill "$queued" "${children[-2]}"
+
 # A thread that is stopped waits for no page.
 "$SPINNER" >spinner_said &
 spinner=$!
