@@ -10,6 +10,7 @@ is run by asyncio as it is, and with each task followed.
 
 import asyncio
 import ctypes
+import functools
 import os
 import statistics
 import subprocess
@@ -90,6 +91,7 @@ def main():
             "a step of a task, asyncio.run": (lambda: tasks(asyncio.run, lambda _: rest()), steps),
             "the same, customlabels.run, no labels": (lambda: tasks(customlabels.run, lambda _: rest()), steps),
             "the same, customlabels.run, a label": (lambda: tasks(customlabels.run, rest_labelled), steps),
+            "the same, callbacks=False": (lambda: tasks(functools.partial(customlabels.run, callbacks=False), rest_labelled), steps),
         }
         times = {name: [] for name in rows}
         for _ in range(ROUNDS):

@@ -59,7 +59,7 @@ expect_witness() {
 import collections, json, sys
 lines = [json.loads(line) for line in open(sys.argv[1])]
 sets = {line["id"]: {label["key"]: label["value"] for label in line["labels"]} for line in lines if line["type"] == "labels"}
-seen, without, wrong = collections.Counter(), collections.Counter(), []
+seen, without, wrong, called = collections.Counter(), collections.Counter(), [], 0
 for line in lines:
     if line["type"] != "sample": continue
     labels = sets[line["labels"]]
@@ -67,13 +67,15 @@ for line in lines:
     if "span_id" not in labels:
         without["a task's label" if task else "no label"] += line["count"]
         continue
-    witness = int(labels["span_id"], 16), {1: "first", 2: "second", 3: "none"}[int(labels["root_span_id"], 16)]
+    part = int(labels["root_span_id"], 16)
+    called += line["count"] if part == 4 else 0
+    witness = int(labels["span_id"], 16), {1: "first", 2: "second", 3: "none", 4: "second"}[part]
     if (int(task or 0), half) != witness: wrong.append(labels)
     seen[witness] += line["count"]
 samples = sum(seen.values())
-print(f"{samples} samples with a witness, of {len({task for task, _ in seen})} tasks and {seen[0, 'none']} of a callback, {len(wrong)} wrong; others: {dict(without)}")
+print(f"{samples} samples with a witness, of {len({task for task, _ in seen})} tasks {seen[0, 'none']} of a callback without labels and {called} of callbacks of tasks, {len(wrong)} wrong; others: {dict(without)}")
 if wrong: sys.exit(f"labels of another task: {wrong[:5]}")
-if samples < 300 or len(seen) < 200 or not seen[0, "none"]: sys.exit("too few samples")
+if samples < 300 or len(seen) < 200 or not seen[0, "none"] or not called: sys.exit("too few samples")
 PYTHON
 }
 export LD_PRELOAD=$WRITER_LIBRARY

@@ -5,8 +5,8 @@
 
 The tasks have a witness: a second label source, to which a task writes its number by itself, only
 while it computes, with no code of the module. So a sample with the span_id n is of task n, and its
-root_span_id is 1 or 2, by the half of the task's round; or it is 3 in a callback of the event loop,
-which has no labels.
+root_span_id is 1 or 2, by the half of the task's round; or it is 3 in a callback of the event loop
+that has no labels, and 4 in one that the task has scheduled in the second half.
 """
 
 import asyncio
@@ -72,6 +72,7 @@ def tasks(witness_library):
 
     async def work(number):
         nonlocal held
+        loop = asyncio.get_running_loop()
         while not ended:
             with labels(task=number):
                 compute_with_witness(number, 1)
@@ -79,6 +80,7 @@ def tasks(witness_library):
                 compute_with_witness(number, 1)
                 with labels(half="second"):
                     compute_with_witness(number, 2)
+                    loop.call_soon(compute_with_witness, number, 4)
                     await asyncio.sleep(0.001 if number % 3 == 0 else 0)
                     compute_with_witness(number, 2)
                 if held == number:

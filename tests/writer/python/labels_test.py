@@ -2,6 +2,8 @@
 
 import asyncio
 import concurrent.futures
+import contextvars
+import functools
 import gc
 import os
 import subprocess
@@ -294,19 +296,86 @@ class Tasks(unittest.TestCase):
 
         customlabels.run(main(), debug=True)
 
-    def test_callbacks_and_threads_have_labels_only_if_they_inherit(self):
+    def test_threads_have_labels_only_if_they_inherit(self):
         async def main():
-            loop = asyncio.get_running_loop()
-            plain, inherited = loop.create_future(), loop.create_future()
             with labels(tenant="acme"):
-                loop.call_soon(lambda: plain.set_result(published()))
-                loop.call_soon(inherit(lambda: inherited.set_result(published())))
-                seen = [await plain, await inherited, await asyncio.to_thread(published)]
-                loop.set_default_executor(customlabels.ThreadPoolExecutor())
-                return [*seen, await asyncio.to_thread(published)]
+                plain = await asyncio.to_thread(published)
+                asyncio.get_running_loop().set_default_executor(customlabels.ThreadPoolExecutor())
+                return [plain, await asyncio.to_thread(published)]
 
-        acme = {"tenant": "acme"}
-        self.assertEqual(customlabels.run(main()), [None, acme, None, acme])
+        self.assertEqual(customlabels.run(main()), [None, {"tenant": "acme"}])
+
+    def callbacks_of(self, **options):
+        """Returns what callbacks publish, by how they were scheduled, each with labels of that name."""
+
+        async def main():
+            loop, seen, pipe = asyncio.get_running_loop(), {}, os.pipe()
+            context = contextvars.copy_context()
+            with labels(way="context"):
+                labelled_context = contextvars.copy_context()
+
+            def note(way, *_):
+                seen[way] = published()
+
+            ways = {
+                "call_soon": lambda name: loop.call_soon(note, name),
+                "call_soon_threadsafe": lambda name: loop.call_soon_threadsafe(note, name),
+                "call_later": lambda name: loop.call_later(0.001, note, name),
+                "call_at": lambda name: loop.call_at(loop.time() + 0.001, note, name),
+                "add_done_callback": lambda name: done.add_done_callback(lambda _: note(name)),
+                "add_reader": lambda name: loop.add_reader(pipe[0], note, name),
+                "add_writer": lambda name: loop.add_writer(pipe[1], note, name),
+                "without": lambda name: loop.call_soon(note, name, context=context),
+                "context": lambda name: loop.call_soon(note, name, context=labelled_context),
+                "inherit": lambda name: loop.call_soon(inherit(lambda: note(name))),
+                "partial": lambda name: loop.call_soon(functools.partial(note, name)),
+            }
+            done = loop.create_future()
+            for name, schedule in ways.items():
+                with labels(way=name):
+                    schedule(name)
+            done.set_result(None)
+            os.write(pipe[1], b"x")
+            self.assertIsNone(published())
+            loop.call_soon(note, "unlabelled")
+            while len(seen) < len(ways) + 1:
+                await asyncio.sleep(0.001)
+                self.assertIsNone(published())
+            loop.remove_reader(pipe[0]), loop.remove_writer(pipe[1])
+            os.close(pipe[0]), os.close(pipe[1])
+            return seen
+
+        return customlabels.run(main(), **options)
+
+    def test_callbacks_have_the_labels_of_the_context_that_they_are_scheduled_with(self):
+        loops = [{}] + ([{"loop_factory": uvloop.new_event_loop}] if uvloop else [])
+        for options in loops:
+            with self.subTest(**options):
+                seen = self.callbacks_of(**options)
+                self.assertEqual(len(seen), 12)
+                for way, found in seen.items():
+                    self.assertEqual(found, None if way in ("without", "unlabelled") else {"way": way}, way)
+
+    def test_callbacks_are_left_alone_where_that_is_wanted(self):
+        seen = self.callbacks_of(callbacks=False)
+        self.assertEqual({way for way, found in seen.items() if found}, {"inherit"})
+
+    def test_a_callback_that_raises_leaves_no_labels_and_is_shown_as_without_the_hook(self):
+        async def main():
+            loop, raised = asyncio.get_running_loop(), []
+            loop.set_exception_handler(lambda _, problem: raised.append((published(), str(problem["handle"]))))
+
+            def fails():
+                raise KeyError
+
+            with labels(tenant="acme"):
+                loop.call_soon(fails)
+            await asyncio.sleep(0)
+            self.assertIsNone(published())
+            self.assertIsNone(raised[0][0])
+            self.assertRegex(raised[0][1], "fails")
+
+        customlabels.run(main())
 
     def test_an_async_generator_runs_under_the_labels_of_its_consumer(self):
         async def numbers():

@@ -261,6 +261,37 @@ class Steps(collections.abc.Coroutine):
         return getattr(self._coroutine, name)
 
 
+def is_labelled(context):
+    """Returns whether this context (None: the current one) has labels."""
+    return (_innermost.get() if context is None else context.get(_innermost)) is not None
+
+
+class Labelled:
+    """Is a callback that runs under the labels of the context in which an event loop calls it."""
+
+    __slots__ = ("__wrapped__",)  # asyncio shows where this was defined
+
+    def __init__(self, callback):
+        self.__wrapped__ = callback
+
+    def __call__(self, *arguments):
+        published = _thread.published
+        set_before = published.label_set
+        scope = _innermost.get()
+        label_set = scope and scope.label_set
+        handle_before = _replace(label_set and label_set.handle)
+        published.label_set = label_set
+        try:
+            return self.__wrapped__(*arguments)
+        finally:
+            _replace(handle_before)
+            published.label_set = set_before
+
+    # asyncio shows callbacks by their __qualname__, too.
+    def __getattr__(self, name):
+        return getattr(self.__wrapped__, name)
+
+
 def inherit(function):
     """Returns a function that runs under the labels of the caller of inherit, in whatever thread."""
     label_set = _innermost_set()
