@@ -32,7 +32,7 @@ readonly tools='awk base64 basename bash capsh cat chmod chown chrt cmp comm cp 
 dpkg-deb dpkg-split dpkg du echo env expr false find getconf getpcaps grep gzip head id join kill ldd ln ls md5sum mkdir mkfifo mknod
 mktemp mount mv nice nproc od paste pgrep printf prlimit ps readelf readlink realpath rm rmdir sed seq setpriv setsid sh
 sha256sum sleep sort split stat stty sync tail tar taskset tee test timeout touch tr true truncate umount uname uniq
-unshare wc xargs jq file which xz sqlite3 perl python3'
+unshare wc xargs yes jq file which xz sqlite3 perl python3 redis-server redis-cli'
 # These come from busybox, which needs no system around it.
 readonly small_tools='ip hostname poweroff'
 
@@ -115,6 +115,10 @@ add_project() {
     cut -f 4- "$tests" | sed "s/[ ']/\n/g" | { grep -F "$build/" || true; }
   } | sort -u | while read -r file; do
     if [[ -f $file ]]; then add "$file" "$file"; fi
+  done
+  # The build has a link to the source's presets, and find follows no link.
+  for file in "$root_dir"/reader/presets/*; do
+    add "$build/share/labelscope/presets/${file##*/}" "$file"
   done
 }
 

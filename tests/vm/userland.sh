@@ -15,7 +15,7 @@ readonly folder=$vm_build/$arch/userland
 readonly sysroot=$root_dir/build/sysroot/$arch
 readonly suite=bookworm
 readonly packages=(bash binutils busybox-static coreutils dash diffutils dpkg file findutils grep gzip jq libcap2-bin mawk
-  mount procps python3 sed sqlite3 tar util-linux xz-utils)
+  mount procps python3 redis-server sed sqlite3 tar util-linux xz-utils)
 
 list_folders() {
   [[ ! -d $sysroot ]] || echo "$sysroot"
