@@ -17,6 +17,8 @@ target_include_directories(late_loader PRIVATE ${PROJECT_SOURCE_DIR}/writer-lib/
 target_link_libraries(plugins PRIVATE labelscope::customlabels ${CMAKE_DL_LIBS})
 target_link_libraries(spinner PRIVATE labelscope::customlabels)
 target_link_libraries(waiters PRIVATE labelscope::customlabels Threads::Threads)
+add_executable(two_waits ${CMAKE_CURRENT_SOURCE_DIR}/scenarios/two_waits.cc)
+target_link_libraries(two_waits PRIVATE labelscope_flags)
 add_executable(many_waits ${CMAKE_CURRENT_SOURCE_DIR}/scenarios/many_waits.cc)
 target_link_libraries(many_waits PRIVATE labelscope_flags labelscope::customlabels Threads::Threads)
 add_executable(timed_waits ${CMAKE_CURRENT_SOURCE_DIR}/scenarios/timed_waits.cc)
