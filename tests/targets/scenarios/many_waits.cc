@@ -4,8 +4,9 @@
 //
 // Two threads pass a byte to and fro on one processor. Each has `tenant=flood` and, beside it, a
 // label `turn` with one value after the other of SETS ones. A third thread, `tenant=steady`, sleeps
-// 5 ms at a time. At the end the program prints a line of JSON: for how many nanoseconds the threads
-// of each tenant were off the processor, by their own clocks, and how many turns there were.
+// 5 ms at a time. At the end the program prints a line of JSON: for how many nanoseconds the
+// threads of each tenant were off the processor, by their own clocks, and how many turns there
+// were.
 #include <sched.h>
 #include <unistd.h>
 
