@@ -16,6 +16,7 @@
 #   scripts/bench.sh start       how soon a recording begins and ends, and what memory it takes, next to perf record -g (3 minutes)
 #   scripts/bench.sh waits       what it costs to measure waits, next to bpftrace (8 minutes)
 #   scripts/bench.sh python      what labels cost a program in Python, next to the same calls in C
+#   scripts/bench.sh node        the same for a program in Node.js, next to AsyncLocalStorage
 #   scripts/bench.sh java        what labels cost a program in Java, next to the same calls in C
 #   --json FILE                  keeps the last table as JSON
 #   --compare FILE               compares it with one that was kept
@@ -42,9 +43,9 @@ done
 ((${#benches[@]} > 0)) || benches=(labels elf samples writer)
 for bench in "${benches[@]}"; do
   case $bench in
-    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | start | waits | python | java) ;;
+    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | start | waits | python | java | node) ;;
     -h | --help) usage; exit 0 ;;
-    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, start, waits, python or java)\n' "$bench" >&2; exit 2 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, start, waits, python, java or node)\n' "$bench" >&2; exit 2 ;;
   esac
 done
 
@@ -61,6 +62,7 @@ for bench in "${benches[@]}"; do
     sources) targets+=(labelscope labelscope_go_labels) ;;
     chain) targets+=(test_sampler_unwind) ;;
     python) targets+=(customlabels) ;;
+    node) targets+=(customlabels_node) ;;
     java)
       command -v javac >/dev/null || die "javac is not installed"
       targets+=(bench_java)
@@ -123,6 +125,9 @@ for bench in "${benches[@]}"; do
     python)
       run "What labels cost a program in Python" env CUSTOMLABELS_LIBRARY="$build/writer-lib/libcustomlabels.so" \
         python3 "$root_dir/tests/bench/python_labels.py"
+      ;;
+    node)
+      run "What labels cost a program in Node.js" env NODE_PATH="$build/writer-lib/node" node "$root_dir/tests/bench/node_labels.js"
       ;;
     java)
       jar=$build/writer-lib/java

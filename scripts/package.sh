@@ -6,6 +6,7 @@
 #   libcustomlabels_..., libcustomlabels-dev_...  the writer library, and what programs build with
 #   python3-customlabels_...                      labels from Python
 #   libcustomlabels-java_...                      labels from Java, if there is a JDK
+#   node-customlabels_...                         labels from Node.js, if there are headers of Node-API
 #   labelscope-<version>-<processor>.tar.gz    for other distributions: the program needs only glibc, 2.36 or
 #                                              newer if it is built on Debian 12
 #
@@ -65,18 +66,21 @@ configure_release() {
 
 # has_java is true if the build has found a JDK.
 has_java() { [[ -e $build/writer-lib/java/customlabels-java ]]; }
+# has_node is true if the build has found the headers of Node-API.
+has_node() { [[ -e $build/writer-lib/node/customlabels/package.json ]]; }
 
 # This builds what is packed, and no test.
 build_products() {
   say "Building with $(build_jobs) jobs"
   # Only one build runs at a time in a folder: two of Ninja would lose each other's notes of what is
   # built.
-  local lock java=()
-  ! has_java || java=(customlabels_java)
+  local lock languages=()
+  ! has_java || languages+=(customlabels_java)
+  ! has_node || languages+=(customlabels_node)
   exec {lock}>"$build/.package.lock"
   flock "$lock"
   cmake --build "$build" --parallel "$(build_jobs)" --target labelscope labelscope_portable labelscope_c labelscope_reader \
-    customlabels customlabels_static threadcontext otelcontext "${java[@]}" >&2 || die "the build failed"
+    customlabels customlabels_static threadcontext otelcontext "${languages[@]}" >&2 || die "the build failed"
   exec {lock}>&-
 }
 
@@ -255,7 +259,7 @@ archive() {
   local name=labelscope-$version-$processor root=$work/archive package source
   local top=$root/$name
   for component in labelscope libcustomlabels libcustomlabels-dev python3-customlabels \
-    libcustomlabels-java; do
+    libcustomlabels-java node-customlabels; do
     install_into "$root" "/$name" "$component"
   done
   "$strip" -o "$top/bin/labelscope" "$build/cli/portable/labelscope"
@@ -324,11 +328,19 @@ if has_java; then
 else
   warn 'no package libcustomlabels-java: there is no JDK (default-jdk-headless)'
 fi
+if has_node; then
+  deb node-customlabels javascript 'nodejs (>= 18)' no \
+    'publishes labels of asynchronous work for profilers (module for Node.js)' \
+    'A program for Node.js says what each request and all that it starts is working' \
+    'on; profilers read it from outside (Custom Labels ABI v1).'
+else
+  warn 'no package node-customlabels: there is no node_api.h (libnode-dev)'
+fi
 archive
 
 # Removes packages of other versions: a user who installs *.deb from there wants one of each.
 if [[ $output -ef $own_output ]]; then
-  rm -f "$output"/{labelscope,liblabelscope0,liblabelscope-dev,libcustomlabels,libcustomlabels-dev,python3-customlabels,libcustomlabels-java}_*_"$arch".deb \
+  rm -f "$output"/{labelscope,liblabelscope0,liblabelscope-dev,libcustomlabels,libcustomlabels-dev,python3-customlabels,libcustomlabels-java,node-customlabels}_*_"$arch".deb \
     "$output"/labelscope-*-"$processor".tar.gz
 fi
 for file in "$made"/*.deb "$made"/*.tar.gz; do

@@ -57,6 +57,7 @@ python3-junitparser python3-junitparser     optional
 python3-uvloop      python3-uvloop          optional
 mandoc              mandoc                  optional
 nodejs              nodejs                  optional
+libnode-dev         nodejs-devel            optional
 chromium            chromium                optional
 clang-tidy          clang-tools-extra       clang-tidy
 libc6-dbg           glibc-debuginfo         optional
@@ -147,6 +148,8 @@ missing_on_debian() {
     fi
     # There are two packages with it, either of which would remove the other.
     if [[ $package == busybox ]] && command -v busybox >/dev/null; then continue; fi
+    # Packages of node that are not Debian's have its headers in them, and exclude this package.
+    if [[ $package == libnode-dev ]] && has_header node/node_api.h; then continue; fi
     # Any JDK will do.
     if [[ $package == default-jdk-headless ]] && command -v javac >/dev/null; then continue; fi
     # Under Debian these two come under other names as well (pkgconf, a compiler from elsewhere).

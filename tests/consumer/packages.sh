@@ -73,6 +73,13 @@ if [[ -e $PREFIX/share/java/customlabels.jar ]]; then
     bin/customlabels-java share/man/man1/customlabels-java.1.gz
   expect_field libcustomlabels-java Depends 'libcustomlabels \(= '
 fi
+# Nor without the headers of Node-API for node.
+if [[ -n $(find "$PREFIX" -name customlabels.node) ]]; then
+  names+=(node-customlabels)
+  expect_file node-customlabels 'lib/(.*/)?nodejs/customlabels/customlabels\.node' \
+    'lib/(.*/)?nodejs/customlabels/index\.js'
+  expect_field node-customlabels Depends 'nodejs \(>= 18\)'
+fi
 for name in liblabelscope-dev libcustomlabels-dev labelscope; do
   dpkg-deb --contents "$(package $name)" | awk '{ print $6 }' |
     grep -E '/lib[a-z]+\.so(\.[0-9.]+)?$' |
@@ -177,6 +184,13 @@ if python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; th
   found=$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=system/usr/lib/python3/dist-packages \
     python3 -c 'import customlabels; print(customlabels.path)' 2>&1)
   [[ $found == */libcustomlabels.so || $found == libcustomlabels.so ]] || fail "the Python module: $found"
+fi
+
+# The module for node is whole: its addon has the writer in it.
+if [[ " ${names[*]} " == *" node-customlabels "* ]] && command -v node >/dev/null; then
+  found=$(NODE_PATH=$(dirname "$(find system/usr/lib -path '*nodejs/customlabels')") \
+    node -e 'console.log(require("customlabels").runWithLabels({ a: 1 }, () => "runs"))' 2>&1)
+  [[ $found == runs ]] || fail "the module for node: $found"
 fi
 
 # Pages must have no links to files that are not installed.
