@@ -877,6 +877,43 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     await shows("#legend", /^functions are coloured by their module$/);
   });
 
+  test("bars are divided by what threads did, where time is of several kinds", async () => {
+    const text = new ProfileText();
+    const add = (state, wait, tenant, weight) =>
+      text.sample(["main"], { state, ...(wait ? { wait } : {}), ...(tenant ? { tenant } : {}) }, { weight });
+    add("cpu", "", "acme", 300);
+    add("runnable", "preempted", "acme", 100);
+    add("waiting", "futex", "acme", 600);
+    add("waiting", "clock_nanosleep", "globex", 500);
+    add("waiting", "read", "globex", 250);
+    add("blocked", "page fault", "globex", 250);
+    add("waiting", "idle", "", 2000);
+    const path = join(folder, "kinds.html");
+    writeFileSync(path, pageText(text.bytes(), { ...FACTS, best_key: "tenant" }));
+    await page.open(path);
+    const legend = await page.evaluate(
+      "[...document.querySelectorAll('.kinds .entry')].map((one) => one.textContent)",
+    );
+    assert.deepEqual(legend, [
+      "cpu 7.5%",
+      "runnable 2.5%",
+      "lock 15.0%",
+      "I/O 12.5%",
+      "sleep 12.5%",
+      "idle 50.0%",
+    ]);
+    const [title, background] = await page.evaluate(`(() => {
+      const value = [...document.querySelectorAll('[aria-label="label tenant"] .value')].find(
+        (one) => one.querySelector('.text').textContent === 'globex');
+      return [value.title, value.querySelector('.bar').style.background];
+    })()`);
+    assert.match(title, /I\/O 500 ns\nsleep 500 ns\n/);
+    assert.match(background, /linear-gradient\(90deg, rgb\(63, 127, 191\) 0%, .* 50%, .* 100%\)/);
+    assert.deepEqual(await page.evaluate(`(${poorTexts})()`), []);
+    await page.open(file);
+    assert.equal(await page.evaluate("document.querySelectorAll('.kinds .entry').length"), 0);
+  });
+
   test("texts have a contrast of 4.5, and what is pressed has 24 pixels", async () => {
     const fragments = [
       "",

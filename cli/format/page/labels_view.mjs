@@ -3,6 +3,7 @@
 import { element, fill } from "./dom.mjs";
 import { CODE_UNREADABLE, CODE_UNSET } from "./model.mjs";
 import { bounded, counted, percent, theWeights, weightText } from "./text.mjs";
+import { TIME_KINDS, kindsOfValue, stripes } from "./time_kinds.mjs";
 import { valueText } from "./tree.mjs";
 
 const SHOWN = 6;
@@ -26,12 +27,13 @@ export class LabelsView {
       "aria-label": "filter the labels",
       oninput: () => this.filterKeys(),
     });
+    this.legend = element("div", { class: "legend kinds", "aria-label": "kinds of time" });
     this.area = element("div");
-    fill(parent, this.search, this.area);
+    fill(parent, this.search, this.legend, this.area);
   }
 
   // entries: [{ key, sums, values: codes in their order, whole, term, color(code) or null, grouped,
-  // colored }]
+  // colored, kinds: sums by kind of time, or null }]
   show(entries) {
     // Thousands of values: nothing is done twice for the same.
     const same =
@@ -47,6 +49,7 @@ export class LabelsView {
     const focus = document.activeElement?.dataset?.focus;
     this.search.hidden = entries.length <= FEW_KEYS;
     this.search.placeholder = `filter ${counted(entries.length, "label", "labels")}…`;
+    fill(this.legend, ...kindItems(entries));
     fill(this.area, ...entries.map((entry, i) => this.section(entry, i)));
     this.filterKeys();
     if (focus) this.parent.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
@@ -181,7 +184,10 @@ export class LabelsView {
     const bar = element("span", { class: "bar" });
     bar.style.width = `${largest > 0 ? (100 * sums[code]) / largest : 0}%`;
     const color = entry.color(code);
-    if (color) bar.style.background = color;
+    const parts = entry.kinds ? kindsOfValue(entry.kinds, code) : [];
+    if (parts.length > 0) bar.style.background = stripes(parts);
+    else if (color) bar.style.background = color;
+    if (parts.length > 0 && color) bar.style.boxShadow = `inset 6px 0 0 ${color}`;
     const share = percent(sums[code], whole);
     const ours = typeof token !== "string" || token === "";
     return element(
@@ -195,6 +201,7 @@ export class LabelsView {
           "data-focus": `only ${key.name} ${code}`,
           title:
             `${bounded(text, 600)}\n${weightText(sums[code])}, ${share}\n` +
+            parts.map(({ name, weight }) => `${name} ${weightText(weight)}\n`).join("") +
             "Click: only this. Alt-click: leave it out.",
           onclick: (event) => this.actions.onvalue(key.name, token, event.altKey ? "not" : "only"),
         },
@@ -216,6 +223,19 @@ export class LabelsView {
       ),
     );
   }
+}
+
+// What the stripes of bars mean: the kinds that occur, with their shares of all time.
+function kindItems(entries) {
+  const { kinds, whole } = entries[0] ?? {};
+  if (!kinds) return [];
+  return TIME_KINDS.flatMap(({ name, color }, i) => {
+    const weight = kinds[i].reduce((sum, one) => sum + one, 0);
+    if (weight === 0) return [];
+    const mark = element("span", { class: "mark" });
+    mark.style.backgroundColor = color;
+    return [element("span", { class: "entry" }, mark, `${name} ${percent(weight, whole)}`)];
+  });
 }
 
 const namedOf = (values) => values.filter((code) => code > CODE_UNREADABLE);

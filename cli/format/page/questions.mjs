@@ -18,6 +18,7 @@ import {
   matchedWeight,
   pivotTotals,
 } from "./tables.mjs";
+import { kindSums, timeKinds } from "./time_kinds.mjs";
 import {
   CallTree,
   FunctionTree,
@@ -149,9 +150,16 @@ export class Questions {
         if (bit !== undefined) slice = Slice.chosen(this.profile, failed.bits, bit);
         // A term without a bit of its own.
         else if (term) slice = this.sliceOf(withoutKey(filter, key.name));
-        return { key, sums: codeSums(this.profile, slice, key), whole: slice.weight, term };
+        const sums = codeSums(this.profile, slice, key);
+        return { key, sums, whole: slice.weight, term, kinds: this.kinds(slice, key) };
       });
     });
+  }
+
+  // null: all time is of one kind.
+  kinds(slice, key) {
+    const ofRow = this.keep("time kinds", "", () => timeKinds(this.profile));
+    return ofRow && kindSums(this.profile, slice, key, ofRow);
   }
 
   // Labels by how much they cover of the whole profile, then what is known of every thread.
