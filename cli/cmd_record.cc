@@ -276,14 +276,15 @@ Status Recording::record() {
   if (!targets_->is_command()) {
     if (Status found = look_for_variables(); !found) return found;
     if (Status found = look_for_presets(); !found) return found;
-    announce();
-    announce_publishers();
-    offer_labels();
   }
   if (Status status = recorder_->start(); !status) return status;
   begin_time();
   if (const auto failed = targets_->release()) return failure(failed->exit_status, failed->why);
-  if (targets_->is_command()) announce();
+  announce();  // what somebody does from now on is recorded
+  if (!targets_->is_command()) {
+    announce_publishers();
+    offer_labels();
+  }
   Progress progress(options_.messages.progress);
   bool ended = false;
   while (!ended) {
