@@ -29,8 +29,9 @@ class Examination {
  public:
   explicit Examination(const DoctorOptions& options) : options_(options) {
     recording_.wanted = options.wanted;
-    // Without a process, its own one stands for all that it needs no right to look at.
-    if (options.wanted.empty()) recording_.wanted.processes.pids = {Pid{::getpid()}};
+    // Without a process, a command stands for those that labelscope needs the least rights to look
+    // at. It is held back, as record does before it samples, and never executed.
+    if (options.wanted.empty()) recording_.command = {"true"};
   }
 
   int run() {
@@ -58,12 +59,17 @@ class Examination {
     check_sampler(*opened, checkup_);
     const unsigned work = remaining_work(*opened, recording_, targets);
     if (Status given_up = drop_rights(work, std::nullopt); !given_up) return given_up;
-    if (options_.wanted.empty()) return {};
     failed_at_ = "access";
-    of_ = targets.first().front();
+    if (!targets.is_command()) of_ = targets.first().front();
     Recorder recorder(std::move(opened->sampler),
                       {.period_ns = 1'000'000'000 / recording_.frequency_hz});
-    if (Status added = targets.add_to(recorder, opened->backend); !added) return added;
+    if (Status added = targets.add_to(recorder, opened->backend); !added) {
+      if (!targets.is_command()) return added;
+      return Error{
+          added.error().code,
+          "not even a command that labelscope starts can be recorded: " + added.error().context};
+    }
+    if (targets.is_command()) return {};
     std::size_t shown = 0;
     for (const Pid pid : targets.first()) {
       if (++shown > kMostShown) break;

@@ -74,10 +74,18 @@ perf_event_attr make_attributes(const SamplerOptions& options, bool hardware) {
 
 Error refused(int error) {
   if (error == EACCES || error == EPERM) {
+    const std::string paranoid = first_line(kParanoid);
+    int level = 0;
+    std::from_chars(paranoid.data(), paranoid.data() + paranoid.size(), level);
+    // Only changed kernels know levels above 2. For Debian's, CAP_PERFMON is not enough then.
+    const bool above_upstream = level > 2;
     return {ErrorCode::kPermission,
             "the kernel refused to sample all CPUs: CAP_PERFMON is needed (or CAP_SYS_ADMIN), or "
             "kernel.perf_event_paranoid at 0 or less (it is " +
-                first_line(kParanoid) + ")"};
+                paranoid + ")" +
+                (above_upstream ? "; above 2, Debian's kernels ask for CAP_SYS_ADMIN: sudo sysctl "
+                                  "kernel.perf_event_paranoid=2 lets CAP_PERFMON do"
+                                : "")};
   }
   if (error == EMFILE || error == ENFILE) {
     return {ErrorCode::kLimit,

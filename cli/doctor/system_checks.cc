@@ -57,24 +57,44 @@ void check_rights(Checkup& checkup) {
   }
 }
 
+// Yama lets a process look into others by its own rule, which only cap_sys_ptrace overrides.
+void check_yama(Checkup& checkup) {
+  const char* const name = "kernel.yama.ptrace_scope";
+  const std::string scope = setting(name);
+  const auto rights = rights_for(kReadsTargets);
+  const bool may_trace = std::ranges::any_of(
+      rights, [](const RightHeld& right) { return right.name == "cap_sys_ptrace" && right.held; });
+  const char* const fix = "sudo labelscope ..., or sudo sysctl kernel.yama.ptrace_scope=0";
+  if (scope == "1" && !may_trace) {
+    checkup.lines.push_back({kLimited, name,
+                             "1: without cap_sys_ptrace ptrace may look into commands that "
+                             "labelscope starts, and into nothing else",
+                             fix});
+  } else if (scope == "2" && !may_trace) {
+    checkup.lines.push_back(
+        {kLimited, name, "2: without cap_sys_ptrace ptrace may look into nothing", fix});
+  } else if (scope == "3") {
+    checkup.lines.push_back({kLimited, name,
+                             "3: no process may look into another one, whatever its rights",
+                             "another value of kernel.yama.ptrace_scope in /etc/sysctl.d, and a "
+                             "restart of the machine"});
+  } else if (!scope.empty()) {
+    checkup.lines.push_back({kFine, name, scope + " (with cap_sys_ptrace 0, 1 and 2 will do)"});
+  }
+}
+
 // Explains settings that some right makes meaningless; the sampler's own answer is the verdict.
 void check_settings(Checkup& checkup) {
   const auto note = [&](const char* name, const std::string& meaning) {
     const std::string value = setting(name);
     if (!value.empty()) checkup.lines.push_back({kFine, name, value + meaning});
   };
-  note("kernel.perf_event_paranoid", " (with cap_perfmon any value will do)");
+  note(
+      "kernel.perf_event_paranoid",
+      " (with cap_perfmon any value will do, but kernels of Debian ask for cap_sys_admin above 2)");
   note("kernel.unprivileged_bpf_disabled", " (with cap_bpf any value will do)");
   note("kernel.perf_event_max_sample_rate", " samples a second at most on each processor");
-  const std::string yama = setting("kernel.yama.ptrace_scope");
-  if (yama == "3") {
-    checkup.lines.push_back({kLimited, "kernel.yama.ptrace_scope",
-                             "3: no process may look into another one, whatever its rights",
-                             "another value of kernel.yama.ptrace_scope in /etc/sysctl.d, and a "
-                             "restart of the machine"});
-  } else if (!yama.empty()) {
-    note("kernel.yama.ptrace_scope", " (with cap_sys_ptrace 0, 1 and 2 will do)");
-  }
+  check_yama(checkup);
   std::string lockdown = read_proc_line("/sys/kernel/security/lockdown");
   if (lockdown.find("[confidentiality]") != std::string::npos) {
     checkup.lines.push_back({kLimited, "lockdown",
