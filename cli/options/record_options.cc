@@ -37,8 +37,9 @@ void declare_sampling(OptionList& list, RecordOptions& options) {
             options.follow_children, false);
   list.word("--max-processes", "N", "How many processes to follow at once", options.max_processes,
             Count{1, 1 << 20}, "4096");
-  list.word("--ring-size", "MIB", "bpf: size of the buffer between kernel and labelscope",
-            options.ring_mib, Count{1, 1024}, "8");
+  list.word("--ring-size", "MIB",
+            "bpf: size of the buffer between kernel and labelscope (usually 2 to 8, by the rate)",
+            options.ring_mib, Count{1, 1024});
   list.word("--max-unwind-mb", "MIB",
             "bpf, dwarf: memory for the call frame information of all programs", options.unwind_mib,
             Count{4, 1024}, "256");

@@ -1,6 +1,11 @@
 // Samples by BPF if it is available, because it stops nothing; otherwise by ptrace.
 #include "cli/record/samplers.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+
 #include "bpf/load/kernel.h"
 #include "bpf/sampling/perf_events.h"
 #include "bpf/sampling/sampler.h"
@@ -12,6 +17,19 @@
 
 namespace labelscope::cli {
 namespace {
+
+// All of the buffer is memory that is taken at once. It has room for a second of samples of all
+// processors, and for some thousand forks; events of the scheduler have no rate.
+std::size_t ring_bytes(const RecordOptions& options) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  constexpr std::size_t kLargeSample = 1024;
+  constexpr std::size_t kLeast = 2 * kMiB;
+  constexpr std::size_t kMost = 8 * kMiB;
+  if (options.ring_mib != 0) return options.ring_mib * kMiB;
+  if (samples_waits(options.mode)) return kMost;
+  const auto processors = static_cast<std::size_t>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  return std::bit_ceil(std::clamp(options.frequency_hz * processors * kLargeSample, kLeast, kMost));
+}
 
 Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targets) {
   SamplerOptions sampling;
@@ -25,7 +43,7 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targ
   // Two presets may fit one process.
   if (!options.unpublished.presets.empty())
     sampling.max_preset_programs = 2 * options.max_processes;
-  sampling.ring_bytes = std::size_t{options.ring_mib} << 20;
+  sampling.ring_bytes = ring_bytes(options);
   sampling.unwind_bytes = std::size_t{options.unwind_mib} << 20;
   std::shared_ptr<TableWorker> tables;
   if (sampling.call_graph == LS_CALL_GRAPH_DWARF) {
