@@ -19,38 +19,42 @@
 #include "bpf/wire/unwind_wire.h"
 #include "labelscope/bpf/read_user.bpf.h"
 
-#define LS_UNWIND_ARRAY(name, type_of_value, entries) \
-  struct {                                            \
-    __uint(type, BPF_MAP_TYPE_ARRAY);                 \
-    __uint(map_flags, BPF_F_MMAPABLE);                \
-    __type(key, __u32);                               \
-    __type(value, type_of_value);                     \
-    __uint(max_entries, entries);                     \
+/* An array in parts. User space makes a part when it needs it. */
+#define LS_UNWIND_PARTS(name, bytes_of_value, values_of_part, most_parts) \
+  struct name##_part {                                                    \
+    __uint(type, BPF_MAP_TYPE_ARRAY);                                     \
+    __uint(map_flags, BPF_F_MMAPABLE);                                    \
+    __uint(key_size, sizeof(__u32));                                      \
+    __uint(value_size, bytes_of_value);                                   \
+    __uint(max_entries, values_of_part);                                  \
+  };                                                                      \
+  struct {                                                                \
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                             \
+    __type(key, __u32);                                                   \
+    __uint(max_entries, most_parts);                                      \
+    __array(values, struct name##_part);                                  \
   } name SEC(".maps")
-
-LS_UNWIND_ARRAY(unwind_mappings, struct ls_unwind_mapping, LS_UNWIND_MAPPINGS_ROOM);
-LS_UNWIND_ARRAY(unwind_modules, struct ls_unwind_module, LS_UNWIND_MAX_MODULES);
-LS_UNWIND_ARRAY(unwind_pages, struct ls_unwind_page, LS_UNWIND_MAX_PAGES);
-LS_UNWIND_ARRAY(unwind_rules, struct ls_unwind_rule, LS_UNWIND_RULES_ROOM);
 
 struct ls_unwind_block {
   __u32 rows[LS_UNWIND_BLOCK_ROWS];
 };
 
-/* User space makes the inner maps when it needs them. */
-struct ls_unwind_blocks {
+LS_UNWIND_PARTS(unwind_mappings, sizeof(struct ls_unwind_mapping), LS_UNWIND_PART_MAPPINGS,
+                LS_UNWIND_MAPPINGS_ROOM / LS_UNWIND_PART_MAPPINGS);
+LS_UNWIND_PARTS(unwind_pages, sizeof(struct ls_unwind_page), LS_UNWIND_PART_PAGES,
+                LS_UNWIND_MAX_PAGES / LS_UNWIND_PART_PAGES);
+LS_UNWIND_PARTS(unwind_rules, sizeof(struct ls_unwind_rule), LS_UNWIND_PART_RULES,
+                LS_UNWIND_RULES_ROOM / LS_UNWIND_PART_RULES);
+LS_UNWIND_PARTS(unwind_blocks, sizeof(struct ls_unwind_block), LS_UNWIND_MAP_BLOCKS,
+                LS_UNWIND_MAX_BLOCK_MAPS);
+
+struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
-  __uint(key_size, sizeof(__u32));
-  __uint(value_size, sizeof(struct ls_unwind_block));
-  __uint(max_entries, LS_UNWIND_MAP_BLOCKS);
-};
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
   __type(key, __u32);
-  __uint(max_entries, LS_UNWIND_MAX_BLOCK_MAPS);
-  __array(values, struct ls_unwind_blocks);
-} unwind_blocks SEC(".maps");
+  __type(value, struct ls_unwind_module);
+  __uint(max_entries, LS_UNWIND_MAX_MODULES);
+} unwind_modules SEC(".maps");
 
 /* The key is the pid as labelscope's own pid namespace counts. */
 struct {
@@ -71,20 +75,28 @@ static __always_inline void ls_unwind_on_exit(__u32 pid) {
   bpf_map_delete_elem(&unwind_processes, &pid);
 }
 
-#define LS_UNWIND_LOOKUP(function, map, type_of_value)                 \
-  static __always_inline const type_of_value* function(__u32 number) { \
-    return bpf_map_lookup_elem(&map, &number);                         \
-  }
-LS_UNWIND_LOOKUP(ls_unwind_mapping_at, unwind_mappings, struct ls_unwind_mapping)
-LS_UNWIND_LOOKUP(ls_unwind_module_at, unwind_modules, struct ls_unwind_module)
-LS_UNWIND_LOOKUP(ls_unwind_page_at, unwind_pages, struct ls_unwind_page)
-LS_UNWIND_LOOKUP(ls_unwind_rule_at, unwind_rules, struct ls_unwind_rule)
+static __always_inline const void* ls_unwind_value(void* outer, __u32 number, __u32 values) {
+  __u32 part = number / values;
+  __u32 in_part = number % values;
+  void* map = bpf_map_lookup_elem(outer, &part);
+  return map ? bpf_map_lookup_elem(map, &in_part) : 0;
+}
 
+static __always_inline const struct ls_unwind_mapping* ls_unwind_mapping_at(__u32 number) {
+  return ls_unwind_value(&unwind_mappings, number, LS_UNWIND_PART_MAPPINGS);
+}
+static __always_inline const struct ls_unwind_module* ls_unwind_module_at(__u32 number) {
+  return bpf_map_lookup_elem(&unwind_modules, &number);
+}
+static __always_inline const struct ls_unwind_page* ls_unwind_page_at(__u32 number) {
+  return ls_unwind_value(&unwind_pages, number, LS_UNWIND_PART_PAGES);
+}
+static __always_inline const struct ls_unwind_rule* ls_unwind_rule_at(__u32 number) {
+  return ls_unwind_value(&unwind_rules, number, LS_UNWIND_PART_RULES);
+}
 static __always_inline const __u32* ls_unwind_block_at(__u32 number) {
-  __u32 in_map = number % LS_UNWIND_MAP_BLOCKS;
-  __u32 map_number = number / LS_UNWIND_MAP_BLOCKS;
-  void* map = bpf_map_lookup_elem(&unwind_blocks, &map_number);
-  const struct ls_unwind_block* block = map ? bpf_map_lookup_elem(map, &in_map) : 0;
+  const struct ls_unwind_block* block =
+      ls_unwind_value(&unwind_blocks, number, LS_UNWIND_MAP_BLOCKS);
   return block ? block->rows : 0;
 }
 

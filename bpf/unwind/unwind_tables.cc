@@ -48,48 +48,30 @@ UnwindTables::~UnwindTables() = default;
 Result<std::unique_ptr<UnwindTables>> UnwindTables::open(const bpf_object* object,
                                                          std::size_t most_bytes) {
   std::unique_ptr<UnwindTables> tables(new UnwindTables);
-  Status status;
-  auto map = [&](auto& array, FreeRanges& free, const char* name, std::size_t count) {
-    if (!status) return;
-    auto mapped = std::remove_reference_t<decltype(array)>::map(map_fd(object, name), count);
-    if (mapped) {
-      array = *std::move(mapped);
-      free.add(0, count);
-    } else {
-      status = std::move(mapped).error();
-    }
+  auto modules =
+      SharedArray<ls_unwind_module>::map(map_fd(object, "unwind_modules"), LS_UNWIND_MAX_MODULES);
+  if (!modules) return std::move(modules).error();
+  tables->modules_ = *std::move(modules);
+  const auto open_parts = [&]<class T>(GrowingArray<T>& array, const char* name,
+                                       std::uint32_t values) {
+    array = GrowingArray<T>(map_fd(object, name), {name, sizeof(T), values});
   };
-  map(tables->mappings_, tables->free_mappings_, "unwind_mappings", LS_UNWIND_MAPPINGS_ROOM);
-  map(tables->modules_, tables->free_modules_, "unwind_modules", LS_UNWIND_MAX_MODULES);
-  map(tables->pages_, tables->free_pages_, "unwind_pages", LS_UNWIND_MAX_PAGES);
-  map(tables->rules_, tables->free_rules_, "unwind_rules", LS_UNWIND_RULES_ROOM);
-  if (!status) return std::move(status).error();
-  tables->blocks_fd_ = map_fd(object, "unwind_blocks");
+  open_parts(tables->mappings_, "unwind_mappings", LS_UNWIND_PART_MAPPINGS);
+  open_parts(tables->pages_, "unwind_pages", LS_UNWIND_PART_PAGES);
+  open_parts(tables->rules_, "unwind_rules", LS_UNWIND_PART_RULES);
+  tables->rows_ = GrowingArray<std::uint32_t>(
+      map_fd(object, "unwind_blocks"),
+      {"unwind_rows", LS_UNWIND_BLOCK_ROWS * sizeof(std::uint32_t), LS_UNWIND_MAP_BLOCKS});
+  const std::size_t row_maps = std::clamp<std::size_t>(
+      most_bytes / (kMapRows * sizeof(std::uint32_t)), 1, LS_UNWIND_MAX_BLOCK_MAPS);
+  tables->free_rows_.add(0, row_maps * kMapRows);
+  tables->free_mappings_.add(0, LS_UNWIND_MAPPINGS_ROOM);
+  tables->free_modules_.add(0, LS_UNWIND_MAX_MODULES);
+  tables->free_pages_.add(0, LS_UNWIND_MAX_PAGES);
+  tables->free_rules_.add(0, LS_UNWIND_RULES_ROOM);
   tables->processes_fd_ = map_fd(object, "unwind_processes");
   tables->stored_.resize(LS_UNWIND_MAX_MODULES);
-  tables->most_block_maps_ = std::clamp<std::size_t>(
-      most_bytes / (kMapRows * sizeof(std::uint32_t)), 1, LS_UNWIND_MAX_BLOCK_MAPS);
   return tables;
-}
-
-Status UnwindTables::add_block_map() {
-  const auto number = static_cast<std::uint32_t>(block_maps_.size());
-  if (number == most_block_maps_) return no_room("rows (--max-unwind-mb)");
-  DECLARE_LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-  UniqueFd map(bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_rows", sizeof(std::uint32_t),
-                              LS_UNWIND_BLOCK_ROWS * sizeof(std::uint32_t), LS_UNWIND_MAP_BLOCKS,
-                              &options));
-  if (!map.valid()) return system_error(errno, "cannot make a map for the unwinder's rows");
-  auto rows = SharedArray<std::uint32_t>::map(map.get(), kMapRows);
-  if (!rows) return std::move(rows).error();
-  const int fd = map.get();
-  if (bpf_map_update_elem(blocks_fd_, &number, &fd, BPF_ANY) != 0) {
-    return system_error(errno, "cannot add a map for the unwinder's rows");
-  }
-  block_maps_.push_back(std::move(map));
-  blocks_.push_back(*std::move(rows));
-  free_rows_.add(number * kMapRows, kMapRows);
-  return {};
 }
 
 Result<std::uint32_t> UnwindTables::add(const UnwindTable& table) {
@@ -103,18 +85,7 @@ Result<std::uint32_t> UnwindTables::add(const UnwindTable& table) {
   Status status = pages && rules && number ? Status() : Status(no_room("files"));
   if (pages) stored.module.first_page = static_cast<std::uint32_t>(*pages);
   if (rules) stored.module.first_rule = static_cast<std::uint32_t>(*rules);
-  for (std::size_t i = 0; status && i < table.pages.size(); ++i) {
-    const ls_unwind_rows& page = table.pages[i];
-    auto rows = free_rows_.take(page.count);
-    if (!rows && (status = add_block_map())) rows = free_rows_.take(page.count);
-    if (!rows) break;
-    stored.rows.emplace_back(*rows, page.count);
-    std::copy_n(&table.rows[page.first], page.count, &blocks_[*rows / kMapRows][*rows % kMapRows]);
-    pages_[*pages + i] = {static_cast<std::uint32_t>(*rows / LS_UNWIND_BLOCK_ROWS),
-                          static_cast<std::uint16_t>(*rows % LS_UNWIND_BLOCK_ROWS),
-                          static_cast<std::uint16_t>(page.count)};
-    row_bytes_ += page.count * sizeof(std::uint32_t);
-  }
+  if (status) status = store(table, stored);
   if (!status) {
     for (const auto& [first, count] : stored.rows) {
       free_rows_.release(first, count);
@@ -125,10 +96,35 @@ Result<std::uint32_t> UnwindTables::add(const UnwindTable& table) {
     if (number) free_modules_.release(*number, 1);
     return std::move(status).error();
   }
-  std::copy(table.rules.begin(), table.rules.end(), &rules_[*rules]);
   modules_[*number] = stored.module;
   stored_[*number] = std::move(stored);
   return static_cast<std::uint32_t>(*number);
+}
+
+// Fills the room that the module has.
+Status UnwindTables::store(const UnwindTable& table, Stored& stored) {
+  if (Status status = store_rows(table, stored); !status) return status;
+  std::vector<ls_unwind_page> pages;
+  pages.reserve(stored.rows.size());
+  for (const auto& [first, count] : stored.rows) {
+    pages.push_back({static_cast<std::uint32_t>(first / LS_UNWIND_BLOCK_ROWS),
+                     static_cast<std::uint16_t>(first % LS_UNWIND_BLOCK_ROWS),
+                     static_cast<std::uint16_t>(count)});
+  }
+  if (Status status = pages_.store(stored.module.first_page, pages); !status) return status;
+  return rules_.store(stored.module.first_rule, table.rules);
+}
+
+Status UnwindTables::store_rows(const UnwindTable& table, Stored& stored) {
+  for (const ls_unwind_rows& page : table.pages) {
+    const auto rows = free_rows_.take(page.count);
+    if (!rows) return no_room("rows (--max-unwind-mb)");
+    stored.rows.emplace_back(*rows, page.count);
+    row_bytes_ += page.count * sizeof(std::uint32_t);
+    Status status = rows_.store(*rows, std::span(table.rows).subspan(page.first, page.count));
+    if (!status) return status;
+  }
+  return {};
 }
 
 void UnwindTables::remove(std::uint32_t module) {
@@ -152,7 +148,10 @@ Result<ls_unwind_process> UnwindTables::add_list(std::span<ls_unwind_mapping> ma
   if (!first) return no_room("mappings of processes");
   list.first = static_cast<std::uint32_t>(*first);
   for (ls_unwind_mapping& mapping : mappings) mapping.list = list.list;
-  std::copy(mappings.begin(), mappings.end(), &mappings_[*first]);
+  if (Status status = mappings_.store(*first, mappings); !status) {
+    free_mappings_.release(*first, mappings.size());
+    return std::move(status).error();
+  }
   return list;
 }
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "bpf/unwind/free_ranges.h"
+#include "bpf/unwind/growing_array.h"
 #include "bpf/wire/unwind_wire.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
-#include "labelscope/unique_fd.h"
 #include "unwind_table/build_unwind_table.h"
 
 struct bpf_object;
@@ -67,17 +67,15 @@ class UnwindTables {
     std::vector<std::pair<std::uint64_t, std::uint32_t>> rows;  // first, count
   };
   UnwindTables() = default;
-  Status add_block_map();
+  Status store(const UnwindTable& table, Stored& stored);
+  Status store_rows(const UnwindTable& table, Stored& stored);
 
-  int blocks_fd_ = -1;
   int processes_fd_ = -1;
-  std::size_t most_block_maps_ = 0;
-  std::vector<UniqueFd> block_maps_;
-  std::vector<SharedArray<std::uint32_t>> blocks_;  // by map
-  SharedArray<ls_unwind_mapping> mappings_;
   SharedArray<ls_unwind_module> modules_;
-  SharedArray<ls_unwind_page> pages_;
-  SharedArray<ls_unwind_rule> rules_;
+  GrowingArray<std::uint32_t> rows_;
+  GrowingArray<ls_unwind_mapping> mappings_;
+  GrowingArray<ls_unwind_page> pages_;
+  GrowingArray<ls_unwind_rule> rules_;
   FreeRanges free_rows_{LS_UNWIND_BLOCK_ROWS};
   FreeRanges free_mappings_;
   FreeRanges free_modules_;

@@ -14,14 +14,17 @@
 
 #include "unwind/unwind_lists.h"
 
-/* Rows are in blocks of LS_UNWIND_BLOCK_ROWS, and blocks are in maps of this many, which user space
- * makes when it needs them. All maps have the same shape, because Linux 5.10 requires that of maps
- * within a map. */
-#define LS_UNWIND_MAP_BLOCKS 64
-#define LS_UNWIND_MAX_BLOCK_MAPS 256 /* 1 GiB */
-#define LS_UNWIND_MAX_PAGES 131072   /* 8 GiB of code */
-#define LS_UNWIND_RULES_ROOM 262144  /* rules of all modules */
+/* Rows are in blocks of LS_UNWIND_BLOCK_ROWS. All of these, but modules, are in maps within a map,
+ * which user space makes when it needs them (unwind/growing_array.h): so a recording of a small
+ * program takes little memory. */
+#define LS_UNWIND_MAP_BLOCKS 16
+#define LS_UNWIND_MAX_BLOCK_MAPS 1024 /* 1 GiB */
+#define LS_UNWIND_MAX_PAGES 131072    /* 8 GiB of code */
+#define LS_UNWIND_PART_PAGES 8192
+#define LS_UNWIND_RULES_ROOM 262144 /* rules of all modules */
+#define LS_UNWIND_PART_RULES 4096
 #define LS_UNWIND_MAX_MODULES 8192
 #define LS_UNWIND_MAPPINGS_ROOM 262144 /* mappings of all processes */
+#define LS_UNWIND_PART_MAPPINGS 4096
 
 #endif /* LABELSCOPE_BPF_UNWIND_WIRE_H */

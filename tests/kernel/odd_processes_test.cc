@@ -190,9 +190,9 @@ TEST_CASE("unwind: of 60,000 mappings with code as many are known as there is ro
 
 TEST_CASE("unwind: tables that there is no room for are counted, and stacks end at their files") {
   SampledChild child([](ChildSide& parent) { call_at_random(17, [&] { return parent.told(); }); });
-  // Each file needs half of all the room, so two files get theirs.
+  // Each file needs more than a third of all the room, so two files get theirs.
   SamplerOptions options = kOptions;
-  options.unwind_bytes = 1;
+  options.unwind_bytes = std::size_t{64} * LS_UNWIND_BLOCK_ROWS * sizeof(std::uint32_t);
   options.build_table = [](UniqueFd file) {
     auto table = build_unwind_table(std::move(file));
     if (!table) return table;

@@ -24,9 +24,9 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kOneMap = std::size_t{LS_UNWIND_MAP_BLOCKS} * LS_UNWIND_BLOCK_ROWS * 4;
-// Files of this size and above are this test's own. Three of them have room in one map, four have
-// not.
+constexpr std::size_t kRoom = std::size_t{64} * LS_UNWIND_BLOCK_ROWS * 4;
+// Files of this size and above are this test's own. There is room for three of them, and not for
+// four.
 constexpr std::size_t kOwnSize = (64 << 20) + 1;
 constexpr std::uint32_t kOwnPages = 20;
 const Pid kSelf{static_cast<std::int32_t>(::getpid())};
@@ -61,7 +61,7 @@ class CodeMappingOf {
 
 class Unwound {
  public:
-  explicit Unwound(std::size_t most_bytes = 16 * kOneMap) : object_(load_unwinder()) {
+  explicit Unwound(std::size_t most_bytes = 16 * kRoom) : object_(load_unwinder()) {
     auto tables = UnwindTables::open(object_->object(), most_bytes);
     REQUIRE(tables);
     processes_.emplace(
@@ -206,7 +206,7 @@ TEST_CASE("unwind processes: a file whose table cannot be made, and code that is
 }
 
 TEST_CASE("unwind processes: where rows have no more room, the file that is unused longest goes") {
-  Unwound own(kOneMap);
+  Unwound own(kRoom);
   const UniqueFd files[] = {code_file(1), code_file(2), code_file(3), code_file(4), code_file(5)};
   CodeMappingOf one(files[0]);
   CodeMappingOf two(files[1]);
