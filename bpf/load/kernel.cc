@@ -4,17 +4,21 @@
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <linux/btf.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 
 #include "bpf/load/loading.h"
 #include "bpf/wire/wire.h"  // for the skeletons
+#include "labelscope/unique_fd.h"
 #include "sampler_bpf.skel.h"
 #include "sampler_retry_bpf.skel.h"
 #include "sampler_retry_implicit_bpf.skel.h"
@@ -44,15 +48,33 @@ std::string kernel_name() {
   return uname(&name) == 0 ? std::string(name.sysname) + " " + name.release : "this kernel";
 }
 
+// libbpf would read and parse all 5 MB of types for this, which takes longer than to verify most
+// programs. The section with the names is enough: no type of another kind has such a name.
 std::vector<bool> kernel_has(std::initializer_list<const char*> functions) {
-  LibbpfLog silence;
-  std::vector<bool> found;
-  btf* kernel = btf__load_vmlinux_btf();
-  if (!kernel) return found;
-  for (const char* function : functions) {
-    found.push_back(btf__find_by_name_kind(kernel, function, BTF_KIND_FUNC) > 0);
+  const UniqueFd types(::open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC));
+  btf_header header{};
+  if (::pread(types.get(), &header, sizeof header, 0) != sizeof header ||
+      header.magic != BTF_MAGIC) {
+    return {};
   }
-  btf__free(kernel);
+  std::vector<std::string> wanted;
+  for (const char* function : functions) wanted.push_back('\0' + std::string(function) + '\0');
+  std::vector<bool> found(wanted.size());
+  std::uint64_t at = std::uint64_t{header.hdr_len} + header.str_off;
+  std::string names;  // those of the last piece, behind what is left of the piece before
+  std::array<char, 65536> piece;
+  for (const std::uint64_t end = at + header.str_len; at < end;) {
+    const std::size_t most = std::min<std::uint64_t>(piece.size(), end - at);
+    const ssize_t got = ::pread(types.get(), piece.data(), most, static_cast<off_t>(at));
+    if (got <= 0) return {};
+    at += static_cast<std::uint64_t>(got);
+    names.append(piece.data(), static_cast<std::size_t>(got));
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      found[i] = found[i] || names.find(wanted[i]) != std::string::npos;
+    }
+    const std::size_t last_end = names.rfind('\0');
+    if (last_end != std::string::npos) names.erase(0, last_end);
+  }
   return found;
 }
 

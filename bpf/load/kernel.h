@@ -27,8 +27,7 @@ namespace labelscope {
 std::string kernel_name();
 
 // Returns for each name whether the kernel's BTF has a function of that name, or nothing if the BTF
-// cannot be read. Ask for all names in one call: to read the BTF takes longer than the whole rest
-// of a start.
+// cannot be read. Ask for all names in one call: each reads all names of the kernel's types.
 std::vector<bool> kernel_has(std::initializer_list<const char*> functions);
 
 // Returns whether the kernel accepts a program for a perf event from labelscope and describes its
