@@ -21,6 +21,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/programs/take_sample.bpf.h"
+#include "bpf/programs/thread_times.bpf.h"
 #ifdef LS_WITH_RETRY
 #include "bpf/programs/off_cpu.bpf.h"
 #endif

@@ -57,7 +57,6 @@ Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes, bool u
 Status ProcessTable::add(Pid pid, ls_process& value) {
   if (contains(pid)) return ended(pid);
   value.first_pointer_known = knows_first_pointer(pid, value, nullptr);
-  clocks_.begin(pid);  // this must come before its first sample
   if (Status status = object_.add_process(pid, value); !status) return status;
   if (kill(raw(pid), 0) != 0 && errno == ESRCH) {
     // The process ended before the entry was added, so on_exit() has not removed it. If it stayed,

@@ -15,15 +15,14 @@
 
 #include "bpf/load/bpf_object.h"
 #include "bpf/sampling/first_threads.h"
-#include "bpf/sampling/thread_clocks.h"
 #include "bpf/wire/records.h"
 
 namespace labelscope {
 
 class ProcessTable {
  public:
-  // Both arguments must live as long as this object.
-  ProcessTable(BpfObject& object, ThreadClocks& clocks) : object_(object), clocks_(clocks) {}
+  // `object` must live as long as this object.
+  explicit ProcessTable(BpfObject& object) : object_(object) {}
 
   // These do what Sampler::set_process() and Sampler::remove_process() do.
   // `until_exec`: it is a child of ours that is to execute the program.
@@ -58,7 +57,6 @@ class ProcessTable {
   bool knows_first_pointer(Pid pid, const ls_process& value, const ls_process* current);
 
   BpfObject& object_;
-  ThreadClocks& clocks_;
   FirstThreads first_threads_;
   std::unordered_map<int, std::uint32_t> exec_counts_;  // by process, as they were handed out
 };

@@ -30,6 +30,7 @@
 #include "bpf/sampling/perf_events.h"
 #include "bpf/sampling/process_table.h"
 #include "bpf/sampling/thread_clocks.h"
+#include "bpf/sampling/thread_times.h"
 #include "bpf/sampling/waiting_threads.h"
 #include "bpf/sampling/wakeup_budget.h"
 #include "bpf/unwind/stack_tables.h"
@@ -47,6 +48,9 @@ using std::chrono::steady_clock;
 // sleeps in the kernel may never read again.
 constexpr milliseconds kSettleTime{200};
 constexpr milliseconds kSettleStep{5};
+
+// The CPU time of threads is read when sampling begins, and when it ends.
+constexpr unsigned kThreadTimesReads = 2;
 
 // Counters that only user space keeps.
 struct OwnCounts {
@@ -102,6 +106,8 @@ class LoadedSampler final : public BpfSampler {
   Status consume(EventHandler& handler);
   Status look_at_counters();
   Status settle(EventHandler& handler);
+  void begin_clocks();
+  void freeze_clocks();
   bool is_sampling_waits() const;
   void take_open_waits();
 
@@ -116,6 +122,8 @@ class LoadedSampler final : public BpfSampler {
 
   EventHandler* handler_ = nullptr;  // set during drain() and stop()
   ThreadClocks clocks_;
+  ThreadTimes thread_times_;
+  std::uint64_t began_ns_ = 0;  // when the clocks had begun
   std::optional<ProcessTable> processes_;
   std::unique_ptr<StackTables> tables_;
   std::optional<WaitingThreads> waiting_;  // if the mode samples waits
@@ -142,7 +150,9 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   auto object = BpfObject::load(options);
   if (!object) return std::move(object).error();
   sampler->object_ = *std::move(object);
-  sampler->processes_.emplace(*sampler->object_, sampler->clocks_);
+  sampler->processes_.emplace(*sampler->object_);
+  // Without it the times are read from /proc.
+  static_cast<void>(sampler->thread_times_.open(sampler->object_->object(), kThreadTimesReads));
   if (samples_waits(options.mode)) sampler->waiting_.emplace(*sampler->object_, options);
   auto tables =
       StackTables::open(options, sampler->object_->object(),
@@ -190,7 +200,7 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
 
 Status LoadedSampler::start() {
   tables_->wait(tables_wait_);
-  for (Pid pid : processes_->pids()) clocks_.begin(pid);
+  begin_clocks();
   if (waiting_) {
     if (Status status = waiting_->begin(); !status) return status;
     if (Status status = object_->start_waits(); !status) return status;
@@ -200,6 +210,30 @@ Status LoadedSampler::start() {
     }
   }
   return events_->enable();
+}
+
+void LoadedSampler::begin_clocks() {
+  const auto all = thread_times_.read();
+  for (const Pid pid : processes_->pids()) {
+    if (!all) {
+      clocks_.begin(pid);
+    } else if (const auto times = all->find(pid); times != all->end()) {
+      clocks_.begin(times->second);
+    }
+  }
+  began_ns_ = static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count());
+}
+
+void LoadedSampler::freeze_clocks() {
+  const auto all = thread_times_.read();
+  for (const Pid pid : processes_->pids()) {
+    if (!all) {
+      clocks_.freeze(pid);
+    } else if (const auto times = all->find(pid); times != all->end()) {
+      clocks_.freeze(pid, times->second);
+    }
+  }
 }
 
 // ---- records
@@ -223,7 +257,8 @@ void LoadedSampler::take(std::span<const std::byte> bytes) {
   } else if (auto* event = std::get_if<ProcessRecord>(&*record)) {
     take_process(*event);
   } else if (auto* end = std::get_if<ThreadEndRecord>(&*record)) {
-    if (!clocks_.was_replaced(end->pid, end->tid)) {
+    // Before sampling began it has run for no recording.
+    if (end->time_ns >= began_ns_ && !clocks_.was_replaced(end->pid, end->tid)) {
       hand_out(clocks_.end(end->pid, end->tid, end->thread_ns));
     }
   } else if (auto* set = std::get_if<LabelSetRecord>(&*record)) {
@@ -262,7 +297,8 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
     case ProcessRecord::Kind::kExec:
       // Another thread than the first has called exec. It goes on under the first thread's number,
       // so the first thread's account ends here.
-      if (raw(event.former) != 0 && raw(event.former) != raw(event.pid)) {
+      if (raw(event.former) != 0 && raw(event.former) != raw(event.pid) &&
+          event.time_ns >= began_ns_) {
         handler_->on_thread_end(event.pid, Tid{raw(event.pid)}, 0);
         hand_out(clocks_.rename(event.pid, event.former, event.thread_ns));
       }
@@ -383,7 +419,7 @@ Status LoadedSampler::stop(EventHandler& handler) {
     object_->stop_waits();
     waiting_->close(now);
   }
-  for (Pid pid : processes_->pids()) clocks_.freeze(pid);
+  freeze_clocks();
   do {
     if (Status status = consume(handler); !status) return status;
   } while (more_);

@@ -10,7 +10,11 @@ void ThreadClocks::begin(Pid pid) {
     if (times.error().code != ErrorCode::kVanished) without_times_.insert(pid);
     return;
   }
-  for (const ThreadTime& thread : *times) before_[raw(thread.tid)] = thread.ran_ns;
+  begin(*times);
+}
+
+void ThreadClocks::begin(std::span<const ThreadTime> times) {
+  for (const ThreadTime& thread : times) before_[raw(thread.tid)] = thread.ran_ns;
 }
 
 std::uint64_t ThreadClocks::since_start(Pid pid, Tid tid, std::uint64_t thread_ns) {
@@ -44,8 +48,11 @@ EndedThread ThreadClocks::rename(Pid pid, Tid former, std::uint64_t thread_ns) {
 
 void ThreadClocks::freeze(Pid pid) {
   auto times = read_thread_times(pid);
-  if (!times) return;
-  for (const ThreadTime& thread : *times) frozen_[raw(thread.tid)] = {pid, thread.ran_ns};
+  if (times) freeze(pid, *times);
+}
+
+void ThreadClocks::freeze(Pid pid, std::span<const ThreadTime> times) {
+  for (const ThreadTime& thread : times) frozen_[raw(thread.tid)] = {pid, thread.ran_ns};
 }
 
 std::vector<EndedThread> ThreadClocks::take_frozen() {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -23,6 +24,7 @@ class ThreadClocks {
   // sampling of the process begins. Do not call it for children that it forks later: they begin at
   // 0.
   void begin(Pid pid);
+  void begin(std::span<const ThreadTime> times);
   // Here and below, `thread_ns` is what the kernel has counted since the thread's creation.
   std::uint64_t since_start(Pid pid, Tid tid, std::uint64_t thread_ns);
   EndedThread end(Pid pid, Tid tid, std::uint64_t thread_ns);
@@ -37,6 +39,7 @@ class ThreadClocks {
   // Notes each thread's time as it is now. Call this when sampling ends. For a thread that ends
   // later, this time counts.
   void freeze(Pid pid);
+  void freeze(Pid pid, std::span<const ThreadTime> times);
   // Takes all threads that were frozen and have not ended since.
   std::vector<EndedThread> take_frozen();
 

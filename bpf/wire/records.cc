@@ -116,8 +116,8 @@ Result<Record> decode_process(Cursor& cursor, ProcessRecord::Kind kind) {
 Result<Record> decode_thread_end(Cursor& cursor) {
   const auto* end = cursor.take<ls_thread_end>();
   if (!end || !cursor.empty()) return malformed("a wrong size");
-  return Record(
-      ThreadEndRecord{static_cast<Pid>(end->pid), static_cast<Tid>(end->tid), end->thread_ns});
+  return Record(ThreadEndRecord{static_cast<Pid>(end->pid), static_cast<Tid>(end->tid),
+                                end->thread_ns, end->time_ns});
 }
 
 }  // namespace

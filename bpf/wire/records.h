@@ -42,6 +42,7 @@ struct ThreadEndRecord {
   Pid pid{};
   Tid tid{};
   std::uint64_t thread_ns = 0;
+  std::uint64_t time_ns = 0;  // when it ended
 };
 
 struct LabelSetRecord {

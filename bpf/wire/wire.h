@@ -107,6 +107,14 @@ struct ls_thread_end {
   __u64 thread_ns;
   __u32 pid;
   __u32 tid;
+  __u64 time_ns; /* when it ended */
+};
+
+/* What the program `thread_times` writes of each thread. */
+struct ls_thread_time {
+  __u64 thread_ns;
+  __u32 pid;
+  __u32 tid;
 };
 
 /* A thread that has ended and that the kernel has not freed yet. Its CPU time is complete only when
@@ -115,6 +123,7 @@ struct ls_ending {
   __u64 thread_ns; /* its CPU time when it ended */
   __u32 pid;
   __u32 tid;
+  __u64 time_ns; /* when it ended */
 };
 
 /* This is a value of the map of processes. The key is the pid as labelscope's own pid namespace
@@ -203,8 +212,9 @@ struct ls_config {
 LS_ASSERT(sizeof(struct ls_sample_head) == 80);
 LS_ASSERT(sizeof(struct ls_labels_head) == 16);
 LS_ASSERT(sizeof(struct ls_process_event) == 40);
-LS_ASSERT(sizeof(struct ls_thread_end) == 24);
-LS_ASSERT(sizeof(struct ls_ending) == 16);
+LS_ASSERT(sizeof(struct ls_thread_end) == 32);
+LS_ASSERT(sizeof(struct ls_thread_time) == 16);
+LS_ASSERT(sizeof(struct ls_ending) == 24);
 LS_ASSERT(sizeof(struct ls_process) == 32 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
 LS_ASSERT(sizeof(struct ls_label_set_head) == 24);
 LS_ASSERT(sizeof(struct ls_wait_key) == 24);

@@ -3,6 +3,8 @@
 #include "process/cpu_times.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -11,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include "labelscope/unique_fd.h"
 #include "process/proc_fs.h"
 
 namespace labelscope {
@@ -28,6 +31,21 @@ std::optional<RunTime> parse_run_time(std::string_view schedstat) {
   return RunTime{numbers[0], numbers[1]};
 }
 
+namespace {
+
+// There may be 10,000 threads, so this is the shortest way: from the folder of all of them, and in
+// one read of a file that is always shorter.
+std::optional<RunTime> read_run_time(int folder, std::string_view thread) {
+  const std::string path = std::string(thread) + "/schedstat";
+  const UniqueFd fd(::openat(folder, path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 128> text;
+  const ssize_t size = fd.valid() ? ::read(fd.get(), text.data(), text.size()) : -1;
+  if (size <= 0) return std::nullopt;
+  return parse_run_time({text.data(), static_cast<std::size_t>(size)});
+}
+
+}  // namespace
+
 Result<std::vector<ThreadTime>> read_thread_times(Pid pid) {
   const std::string folder = "/proc/" + std::to_string(raw(pid)) + "/task/";
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(folder.c_str()), &::closedir);
@@ -44,10 +62,9 @@ Result<std::vector<ThreadTime>> read_thread_times(Pid pid) {
     std::int32_t tid = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tid);
     if (error != std::errc{} || end != name.data() + name.size()) continue;
-    const std::string path = folder + std::string(name);
-    if (auto text = read_proc_file(path + "/schedstat")) {
-      if (auto run = parse_run_time(*text)) times.push_back({Tid{tid}, run->ran_ns});
-    } else if (read_thread_stat(path + "/stat")) {
+    if (const auto run = read_run_time(::dirfd(dir.get()), name)) {
+      times.push_back({Tid{tid}, run->ran_ns});
+    } else if (read_thread_stat(folder + std::string(name) + "/stat")) {
       all_known = false;  // the thread is there, but its time is not
     }
   }
