@@ -115,8 +115,7 @@ void check_settings(Checkup& checkup) {
 }
 
 void check_kernel_names(Checkup& checkup) {
-  const auto text = read_kallsyms();
-  const auto symbols = text ? KernelSymbols::parse(*text) : Result<KernelSymbols>(text.error());
+  const auto symbols = read_kernel_symbols();
   const std::string restricted = setting("kernel.kptr_restrict");
   const std::string suffix = restricted.empty() ? "" : " (kernel.kptr_restrict=" + restricted + ")";
   if (symbols) {

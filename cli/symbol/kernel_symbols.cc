@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 
@@ -26,73 +27,89 @@ constexpr std::string_view kHidden =
     "the kernel hides its addresses: run as root or with CAP_SYSLOG, or set "
     "sysctl kernel.kptr_restrict=0";
 
-bool is_text(char type) { return type == 't' || type == 'T' || type == 'w' || type == 'W'; }
-
-// Ranks several names of one address: the best is global and has the fewest underscores in front.
-int badness(char type, std::string_view name) {
-  int bad = type == 'T' ? 0 : type == 't' ? 100 : 200;
-  return bad + static_cast<int>(std::min<std::size_t>(name.find_first_not_of('_'), 99));
+// The badness of a type of symbols; 0 is none of functions.
+std::uint8_t badness_of(char type) {
+  return type == 'T' ? 1 : type == 't' ? 2 : type == 'w' || type == 'W' ? 3 : 0;
 }
 
 }  // namespace
 
+// Sorts functions after data, and the best function last: find() takes the last entry of an
+// address. The best of several names is global and has the fewest underscores in front.
 bool KernelSymbols::less(const Entry& a, const Entry& b) const {
   if (a.address != b.address) return a.address < b.address;
-  // Sorts functions after data, and the best function last: find() takes the last entry of an
-  // address.
-  if (is_text(a.type) != is_text(b.type)) return is_text(b.type);
-  std::string_view name_a(text_.data() + a.name, a.name_size);
-  std::string_view name_b(text_.data() + b.name, b.name_size);
-  int bad_a = badness(a.type, name_a);
-  int bad_b = badness(b.type, name_b);
-  return bad_a != bad_b ? bad_a > bad_b : name_a > name_b;
+  if ((a.badness == 0) != (b.badness == 0)) return b.badness != 0;
+  if (a.badness != b.badness) return a.badness > b.badness;
+  const std::string_view name_a = name_of(a);
+  const std::string_view name_b = name_of(b);
+  const std::size_t underscores_a = name_a.find_first_not_of('_');
+  const std::size_t underscores_b = name_b.find_first_not_of('_');
+  return underscores_a != underscores_b ? underscores_a > underscores_b : name_a > name_b;
 }
 
 // Takes "ffffffff81000000 T _stext" or "ffffffffc0000000 t ext4_map\t[ext4]".
-bool KernelSymbols::add_line(std::string_view line, std::size_t offset) {
+bool KernelSymbols::add_line(std::string_view line) {
   Entry entry;
   const char* end = line.data() + line.size();
   auto [rest, problem] = std::from_chars(line.data(), end, entry.address, 16);
   if (problem != std::errc() || end - rest < 4 || rest[0] != ' ' || rest[2] != ' ') return false;
-  entry.type = rest[1];
-  auto name_at = static_cast<std::size_t>(rest + 3 - line.data());
-  std::size_t tab = std::min(line.find('\t', name_at), line.size());
-  if (tab == name_at || tab - name_at > kMaxName) return false;
-  entry.name = static_cast<std::uint32_t>(offset + name_at);
-  entry.name_size = static_cast<std::uint16_t>(tab - name_at);
-  if (tab < line.size()) {
-    std::string_view module = line.substr(tab + 1);
+  const std::string_view names = line.substr(static_cast<std::size_t>(rest + 3 - line.data()));
+  const std::string_view name = names.substr(0, names.find('\t'));
+  std::string_view module = names.substr(std::min(name.size() + 1, names.size()));
+  if (name.empty() || name.size() > kMaxName) return false;
+  if (name.size() < names.size()) {
     if (module.size() < 3 || module.front() != '[' || module.back() != ']') return false;
-    if (module.size() > kMaxName) return false;
-    entry.module = static_cast<std::uint32_t>(offset + tab + 2);
-    entry.module_size = static_cast<std::uint16_t>(module.size() - 2);
+    module = module.substr(1, module.size() - 2);
+    if (module.size() > UINT8_MAX) return false;
   }
+  ++lines_;
+  has_addresses_ |= entry.address != 0;
+  if (entry.address < kLowestKernelAddress) return true;
+  entry.name = static_cast<std::uint32_t>(names_.size());
+  entry.name_size = static_cast<std::uint16_t>(name.size());
+  entry.module_size = static_cast<std::uint8_t>(module.size());
+  entry.badness = badness_of(rest[1]);
+  names_ += name;
+  names_ += module;
   entries_.push_back(entry);
   return true;
 }
 
-Result<KernelSymbols> KernelSymbols::parse(std::string text) {
-  if (text.size() > kMaxText) return Error{ErrorCode::kLimit, "/proc/kallsyms is impossibly long"};
-  KernelSymbols symbols;
-  symbols.text_ = std::move(text);
-  std::string_view all = symbols.text_;
-  for (std::size_t at = 0; at < all.size();) {
-    std::size_t end = std::min(all.find('\n', at), all.size());
-    if (end > at && !symbols.add_line(all.substr(at, end - at), at)) ++symbols.malformed_lines_;
-    at = end + 1;
+Status KernelSymbols::add(std::string_view piece) {
+  bytes_ += piece.size();
+  if (bytes_ > kMaxText) return Error{ErrorCode::kLimit, "/proc/kallsyms is impossibly long"};
+  while (!piece.empty()) {
+    const std::size_t end = piece.find('\n');
+    if (end == std::string_view::npos) {
+      rest_ += piece;
+      return {};
+    }
+    std::string_view line = piece.substr(0, end);
+    if (!rest_.empty()) line = rest_ += line;
+    if (!line.empty() && !add_line(line)) ++malformed_lines_;
+    rest_.clear();
+    piece.remove_prefix(end + 1);
   }
-  std::vector<Entry>& entries = symbols.entries_;
-  if (entries.empty()) {
-    if (all.empty()) return Error{ErrorCode::kPermission, std::string(kHidden)};
+  return {};
+}
+
+Result<KernelSymbols> KernelSymbols::finish(KernelSymbols symbols) {
+  if (Status last = symbols.add("\n"); !last) return std::move(last).error();
+  if (symbols.lines_ == 0 && symbols.malformed_lines_ != 0) {
     return Error{ErrorCode::kMalformed, "no line of /proc/kallsyms has the known form"};
   }
-  bool hidden =
-      std::all_of(entries.begin(), entries.end(), [](const Entry& e) { return e.address == 0; });
-  if (hidden) return Error{ErrorCode::kPermission, std::string(kHidden)};
-  std::erase_if(entries, [](const Entry& e) { return e.address < kLowestKernelAddress; });
-  std::sort(entries.begin(), entries.end(),
+  if (!symbols.has_addresses_) return Error{ErrorCode::kPermission, std::string(kHidden)};
+  symbols.names_.shrink_to_fit();
+  symbols.entries_.shrink_to_fit();
+  std::sort(symbols.entries_.begin(), symbols.entries_.end(),
             [&symbols](const Entry& a, const Entry& b) { return symbols.less(a, b); });
   return symbols;
+}
+
+Result<KernelSymbols> KernelSymbols::parse(std::string_view text) {
+  KernelSymbols symbols;
+  if (Status added = symbols.add(text); !added) return std::move(added).error();
+  return finish(std::move(symbols));
 }
 
 std::optional<KernelSymbol> KernelSymbols::find(Address address) const {
@@ -100,37 +117,33 @@ std::optional<KernelSymbol> KernelSymbols::find(Address address) const {
                                 [](Address a, const Entry& entry) { return a < entry.address; });
   if (after == entries_.begin()) return std::nullopt;
   const Entry& entry = *std::prev(after);
-  if (!is_text(entry.type) || address - entry.address >= kLongestFunction) return std::nullopt;
-  std::string_view text = text_;
-  return KernelSymbol{text.substr(entry.name, entry.name_size),
-                      text.substr(entry.module, entry.module_size)};
+  if (entry.badness == 0 || address - entry.address >= kLongestFunction) return std::nullopt;
+  const std::string_view module =
+      std::string_view(names_).substr(entry.name + entry.name_size, entry.module_size);
+  return KernelSymbol{name_of(entry), module};
 }
 
-Result<std::string> read_kallsyms() {
+Result<KernelSymbols> read_kernel_symbols() {
   UniqueFd fd(::open("/proc/kallsyms", O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return system_error(errno, "cannot open /proc/kallsyms");
-  std::string text;
-  std::size_t size = 0;
-  while (text.size() <= kMaxText) {
-    // The kernel renders page by page; a larger buffer would not be filled.
-    text.resize(size + 65536);
-    ssize_t got = ::read(fd.get(), text.data() + size, text.size() - size);
+  KernelSymbols symbols;
+  // The kernel renders page by page; a larger buffer would not be filled.
+  std::array<char, 65536> piece;
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return system_error(errno, "cannot read /proc/kallsyms");
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
+    if (got == 0) return KernelSymbols::finish(std::move(symbols));
+    Status added = symbols.add({piece.data(), static_cast<std::size_t>(got)});
+    if (!added) return std::move(added).error();
   }
-  text.resize(size);
-  return text;
 }
 
 std::shared_future<Result<KernelSymbols>> begin_reading_kernel_symbols() {
   return std::async(std::launch::async,
                     []() -> Result<KernelSymbols> {
                       Precedence::forgo();
-                      Result<std::string> text = read_kallsyms();
-                      if (!text) return std::move(text).error();
-                      return KernelSymbols::parse(std::move(*text));
+                      return read_kernel_symbols();
                     })
       .share();
 }

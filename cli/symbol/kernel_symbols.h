@@ -25,7 +25,10 @@ class KernelSymbols {
   // Takes the whole text of /proc/kallsyms. Fails with kPermission if every address is zero
   // (kernel.kptr_restrict or a missing capability), and with kMalformed if no line could be
   // understood.
-  static Result<KernelSymbols> parse(std::string text);
+  static Result<KernelSymbols> parse(std::string_view text);
+  // The same in pieces: the whole text, twice as long as the names, is never in memory.
+  Status add(std::string_view piece);
+  static Result<KernelSymbols> finish(KernelSymbols symbols);
 
   // Returns the function that covers `address`; nullopt past the last symbol, in data, or far away
   // from any. The views live as long as this object.
@@ -35,27 +38,33 @@ class KernelSymbols {
   std::size_t malformed_lines() const { return malformed_lines_; }
 
  private:
-  // An entry has offsets into text_ and not views, because text_ may move.
+  // An entry has an offset into names_ and not a view, because names_ may move.
   struct Entry {
     Address address = 0;
     std::uint32_t name = 0;
-    std::uint32_t module = 0;
     std::uint16_t name_size = 0;
-    std::uint16_t module_size = 0;
-    char type = 0;
+    std::uint8_t module_size = 0;  // of the module's name, behind the symbol's
+    std::uint8_t badness = 0;      // of its type: the best function has the least; 0 is data
   };
   bool less(const Entry& a, const Entry& b) const;
-  bool add_line(std::string_view line, std::size_t offset);
+  bool add_line(std::string_view line);
+  std::string_view name_of(const Entry& entry) const {
+    return std::string_view(names_).substr(entry.name, entry.name_size);
+  }
 
-  std::string text_;
+  std::string names_;
   std::vector<Entry> entries_;
+  std::string rest_;  // the beginning of a line whose end is in the next piece
+  std::size_t bytes_ = 0;
+  std::size_t lines_ = 0;
+  bool has_addresses_ = false;  // not all are zero
   std::size_t malformed_lines_ = 0;
 };
 
-// Reads /proc/kallsyms. Fails with kPermission if the kernel refuses.
-Result<std::string> read_kallsyms();
+// Reads and parses /proc/kallsyms. Fails with kPermission if the kernel refuses.
+Result<KernelSymbols> read_kernel_symbols();
 
-// Reads and parses it on a thread of its own, without precedence. It takes a tenth of a second, for
+// The same on a thread of its own, without precedence. It takes a tenth of a second, for
 // most of which the kernel prints its 200,000 names.
 std::shared_future<Result<KernelSymbols>> begin_reading_kernel_symbols();
 

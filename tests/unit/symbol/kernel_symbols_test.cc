@@ -68,6 +68,20 @@ TEST_CASE("kernel_symbols: views stay good when the table moves") {
   CHECK(name_at(moved, 0xffffffff81000000) == "f");
 }
 
+TEST_CASE("kernel_symbols: pieces that end anywhere give the same names as the whole text") {
+  const std::string text = kText;
+  for (std::size_t size = 1; size < text.size(); ++size) {
+    KernelSymbols read;
+    for (std::size_t at = 0; at < text.size(); at += size) REQUIRE(read.add(text.substr(at, size)));
+    const auto symbols = KernelSymbols::finish(std::move(read));
+    REQUIRE(symbols);
+    CAPTURE(size);
+    CHECK(name_at(*symbols, 0xffffffff81000234) == "helper");
+    CHECK(symbols->find(0xffffffffc0000001)->module == "ext4");
+    CHECK(symbols->malformed_lines() == 0);
+  }
+}
+
 TEST_CASE("kernel_symbols: hidden addresses are a permission problem and name the sysctl") {
   auto hidden = KernelSymbols::parse("0000000000000000 T _text\n0000000000000000 t f\t[m]\n");
   REQUIRE_FALSE(hidden);
