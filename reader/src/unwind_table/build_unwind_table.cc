@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "elf/go_functions.h"
@@ -34,6 +35,11 @@ namespace labelscope {
 namespace {
 
 constexpr std::uint64_t kPageBytes = 1ULL << LS_UNWIND_PAGE_BITS;
+constexpr std::uint64_t kCodePiece = 64 << 10;
+// To read the clock takes as long as a tenth of a function.
+constexpr unsigned kBetweenClocks = 16;
+// After so many functions libdw forgets them.
+constexpr unsigned kMostRemembered = 2048;
 
 Error limit(const std::string& what) { return {ErrorCode::kLimit, what}; }
 
@@ -59,18 +65,24 @@ class TableBuilder {
   Status add_go_code(std::uint64_t start, std::uint64_t end);
   Status add_unknown(std::uint64_t start, std::uint64_t end);
   std::size_t rows_in_page(std::uint64_t address) const;
-  bool is_made_return(std::uint64_t start, const ls_unwind_rule& rule) const;
-  bool is_context_start(std::uint64_t start, const ls_unwind_rule& rule) const;
+  bool is_made_return(std::uint64_t start, const ls_unwind_rule& rule);
+  bool is_context_start(std::uint64_t start, const ls_unwind_rule& rule);
   void find_go_code(const ElfImage& elf);
   Status put(std::uint64_t start, const ls_unwind_rule& rule);
   Status fill_pages(std::uint64_t end);
   Status add_page(std::uint64_t start, std::vector<Piece>::const_iterator& next);
-  Status check_time() const;
+  Status check_time();
+  bool is_padding(std::uint64_t start, std::uint64_t end);
+  std::optional<std::string_view> code_at(std::uint64_t start, std::uint64_t size);
 
   UnwindTableLimits limits_;
   RuleDictionary rules_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  unsigned checks_ = 0;
+  unsigned functions_made_ = 0;
   LoadedFile file_;
+  std::vector<char> code_;  // a piece of the file, from this address on
+  std::uint64_t code_start_ = 0;
   std::uint64_t entry_ = 0;  // 0 if there is none, or if no program starts there
   std::optional<ElfImage> elf_;
   std::optional<KnownFunctions> known_functions_;  // known from the first gap on
@@ -168,7 +180,8 @@ Status TableBuilder::open(UniqueFd file) {
   return frames.error().code == ErrorCode::kNotFound ? Status() : Status(std::move(frames).error());
 }
 
-Status TableBuilder::check_time() const {
+Status TableBuilder::check_time() {
+  if (++checks_ % kBetweenClocks != 0) return {};
   if (std::chrono::steady_clock::now() - start_ < limits_.time) return {};
   return limit("its call frame information takes longer than " +
                std::to_string(limits_.time.count()) + " ms");
@@ -189,6 +202,7 @@ Status TableBuilder::add_segment(const LoadSegment& segment) {
     at = std::min(next_function_->end, end);
     if (Status status = add_function(start, at); !status) return status;
     described_until_ = at;
+    if (++functions_made_ % kMostRemembered == 0) frames_->forget();
     if (next_function_->end > end) break;  // the function goes on in the next segment, if at all
   }
   if (Status status = add_gap(at, end); !status) return status;
@@ -236,19 +250,19 @@ Status TableBuilder::add_function(std::uint64_t start, std::uint64_t end) {
 
 // A return address may be made for a function that nobody calls. The byte in front of it must be
 // padding: else it may be the end of a call, or code that comes here by itself.
-bool TableBuilder::is_made_return(std::uint64_t start, const ls_unwind_rule& rule) const {
+bool TableBuilder::is_made_return(std::uint64_t start, const ls_unwind_rule& rule) {
   const bool is_root = rule.cfa == LS_CFA_SP && rule.ra == LS_RA_NONE;
   return (is_root || is_context_start(start, rule)) && described_until_ < start &&
-         is_only_padding(file_, table_.machine, described_until_, start);
+         is_padding(described_until_, start);
 }
 
 // Such a function is described as any other, although it gives up the stack at once.
-bool TableBuilder::is_context_start(std::uint64_t start, const ls_unwind_rule& rule) const {
+bool TableBuilder::is_context_start(std::uint64_t start, const ls_unwind_rule& rule) {
   ls_unwind_rule wanted = table_.machine == Machine::kX86_64 ? kOnlyReturnAddress : kLinkRegister;
   wanted.operand = rule.operand;
-  char code[kContextStart];
-  return same_rule(rule, wanted) && file_.read(start, std::as_writable_bytes(std::span(code))) &&
-         starts_context({code, sizeof code}, table_.machine);
+  if (!same_rule(rule, wanted)) return false;
+  const auto code = code_at(start, kContextStart);
+  return code && starts_context(*code, table_.machine);
 }
 
 void TableBuilder::find_go_code(const ElfImage& elf) {
@@ -299,7 +313,7 @@ Status TableBuilder::add_go_code(std::uint64_t start, std::uint64_t end) {
 Status TableBuilder::add_unknown(std::uint64_t start, std::uint64_t end) {
   if (start >= end) return {};
   // Padding belongs to the function before it.
-  if (is_only_padding(file_, table_.machine, start, end)) return {};
+  if (is_padding(start, end)) return {};
   if (!known_functions_) known_functions_ = known_functions(*elf_);
   const CodeLimits half{(limits_.rows - pieces_.size()) / 2,
                         (LS_UNWIND_BLOCK_ROWS - rows_in_page(start)) / 2,
@@ -313,6 +327,36 @@ Status TableBuilder::add_unknown(std::uint64_t start, std::uint64_t end) {
     if (Status status = put(part->start, part->rule); !status) return status;
   }
   return {};
+}
+
+bool TableBuilder::is_padding(std::uint64_t start, std::uint64_t end) {
+  if (end - start > kMostPadding) return false;
+  const auto code = code_at(start, end - start);
+  return code && is_only_padding(*code, table_.machine);
+}
+
+// Something is asked for at nearly every function, so the code is read in pieces. The result is
+// valid until the next call.
+std::optional<std::string_view> TableBuilder::code_at(std::uint64_t start, std::uint64_t size) {
+  const auto known = [&] {
+    return start >= code_start_ && start - code_start_ <= code_.size() &&
+           size <= code_.size() - (start - code_start_);
+  };
+  if (!known()) {
+    const auto segment = std::ranges::find_if(file_.loads, [&](const LoadSegment& load) {
+      return start >= load.vaddr && start - load.vaddr < load.file_size;
+    });
+    if (segment == file_.loads.end()) return std::nullopt;
+    code_start_ = start;
+    code_.resize(std::min(kCodePiece, segment->file_size - (start - segment->vaddr)));
+    // A file may be shorter than its segments: then only what is asked for is read.
+    if (!file_.read(start, std::as_writable_bytes(std::span(code_)))) {
+      code_.resize(std::min<std::uint64_t>(size, code_.size()));
+      if (!file_.read(start, std::as_writable_bytes(std::span(code_)))) code_.clear();
+    }
+    if (!known()) return std::nullopt;
+  }
+  return std::string_view(code_.data() + (start - code_start_), size);
 }
 
 // Returns how many rows the page of this address has so far.

@@ -113,6 +113,7 @@ Result<CallFrames> CallFrames::open(std::shared_ptr<CallFrameImage> image) {
   if (frames.elf_ == nullptr) return refused();
   auto section = frames.find_section();
   if (!section) return std::move(section).error();
+  frames.has_search_table_ = !section->header.empty();
   frames.list_functions(*section);  // this changes the search table, which libdw reads once
   frames.cfi_.reset(dwarf_getcfi_elf(frames.elf_.get()));
   if (frames.cfi_ == nullptr) return refused();
@@ -238,6 +239,13 @@ CallFrames::Frame CallFrames::at(std::uint64_t address) const {
   Dwarf_Frame* frame = nullptr;
   if (dwarf_cfi_addrframe(cfi_.get(), address, &frame) != 0) return nullptr;
   return Frame(frame);
+}
+
+// Without a search table libdw would begin to look for each entry at the start again.
+void CallFrames::forget() {
+  if (!has_search_table_) return;
+  auto* fresh = dwarf_getcfi_elf(elf_.get());
+  if (fresh != nullptr) cfi_.reset(fresh);
 }
 
 }  // namespace labelscope

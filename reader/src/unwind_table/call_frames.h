@@ -39,6 +39,9 @@ class CallFrames {
   // Returns the state at a place in a function; null if no entry leads there, or if it cannot be
   // read.
   Frame at(std::uint64_t address) const;
+  // Forgets the entries that at() has read. libdw keeps them all in a tree, in which it takes ever
+  // longer to find one. No frame may be left.
+  void forget();
 
  private:
   struct ElfCloser {
@@ -63,6 +66,7 @@ class CallFrames {
   std::unique_ptr<Dwarf_CFI, CfiEnder> cfi_;  // ends before its file does
   std::vector<DescribedFunction> functions_;
   std::uint64_t damaged_ = 0;
+  bool has_search_table_ = false;
 };
 
 }  // namespace labelscope

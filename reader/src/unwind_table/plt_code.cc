@@ -75,7 +75,9 @@ bool matches(std::string_view code, std::string_view form) {
   return true;
 }
 
+// All code that nothing describes is looked at here, and hardly any of it begins like an entry.
 PltEntry find_x86_entry(std::string_view code, std::uint64_t address) {
+  if (code.empty() || (code[0] != '\xff' && code[0] != '\xf3')) return {};
   for (const Form& form : kForms) {
     if (address % form.align == 0 && matches(code, form.bytes)) return form.entry;
   }

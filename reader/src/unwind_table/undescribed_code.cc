@@ -48,7 +48,6 @@ constexpr std::uint64_t kMostFollowed = 2 << 20;
 constexpr std::uint64_t kOverlap = 32;
 // Longer sequences of such instructions are code. (Large pages may be filled up to 2 MiB; as a gap
 // that does no harm.)
-constexpr std::uint64_t kMostPadding = 64;
 // The entry is the first code of a program, up to its only call, which does not return. glibc's and
 // musl's have 40 bytes.
 constexpr std::uint64_t kEntryBytes = 64;
@@ -303,13 +302,8 @@ KnownFunctions known_functions(const ElfImage& file) {
   return known;
 }
 
-bool is_only_padding(const LoadedFile& file, Machine machine, std::uint64_t start,
-                     std::uint64_t end) {
-  if (end - start > kMostPadding) return false;
-  char bytes[kMostPadding];
-  const std::span<char> code(bytes, end - start);
-  return file.read(start, std::as_writable_bytes(code)) &&
-         is_padding({code.data(), code.size()}, machine);
+bool is_only_padding(std::string_view code, Machine machine) {
+  return code.size() <= kMostPadding && is_padding(code, machine);
 }
 
 std::vector<CodePart> look_at_undescribed_code(const LoadedFile& file, Machine machine,

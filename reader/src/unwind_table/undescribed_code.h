@@ -44,9 +44,10 @@ struct UndescribedCode {
   CodeLimits limits{};  // for what is followed; beyond them nothing is
 };
 
+// No padding between two functions is longer.
+inline constexpr std::uint64_t kMostPadding = 64;
 // Returns whether the code is only padding up to the next function.
-bool is_only_padding(const LoadedFile& file, Machine machine, std::uint64_t start,
-                     std::uint64_t end);
+bool is_only_padding(std::string_view code, Machine machine);
 
 // The first part starts at `start`, or one byte before where that is a return from a signal
 // handler.
