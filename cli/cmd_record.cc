@@ -40,6 +40,10 @@ namespace {
 // matters, long enough that draining costs nothing.
 constexpr std::chrono::milliseconds kDrainInterval{20};
 
+// A process that names addresses is ready after this, on a busy machine, too. It is started so much
+// before the end, since then the user waits for it.
+constexpr std::chrono::milliseconds kNamerStarts{200};
+
 using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC, as in the samples
 
 std::uint64_t nanoseconds_of(std::chrono::nanoseconds time) {
@@ -70,6 +74,8 @@ class Recording {
   Status look_for_variables();
   Status look_for_presets();
   void watch_holds();
+  FileNamer& namer();
+  void begin_naming();
   void finish_profile();
   SampleKinds kinds() const { return mode_of(options_.mode).kinds(opened_.backend); }
   int exit_status();
@@ -86,6 +92,8 @@ class Recording {
   Profile profile_;
   std::vector<ModuleFile> files_;
   std::shared_future<Result<KernelSymbols>> kernel_symbols_;
+  std::optional<FileNamer> namer_;
+  Progress* naming_progress_ = nullptr;  // while addresses are named
   bool names_given_up_ = false;
   std::set<std::string> announced_;  // paths of publishers
   std::optional<std::uint64_t> announced_plans_;
@@ -295,6 +303,7 @@ Status Recording::record() {
     auto wait = kDrainInterval;
     if (options_.duration) {
       if (elapsed >= *options_.duration) break;
+      if (*options_.duration - elapsed < kNamerStarts) begin_naming();
       wait = std::min(wait,
                       std::chrono::ceil<std::chrono::milliseconds>(*options_.duration - elapsed));
     }
@@ -316,6 +325,7 @@ Status Recording::record() {
                         recorder_->dropped()});
   }
   end_ = Clock::now();
+  begin_naming();
   progress.clear();
   // If there is no sample, the explanation includes this (messages.h).
   if (ended && options_.duration && recorder_->samples() > 0) {
@@ -333,6 +343,23 @@ Status Recording::record() {
   }
   watch_.reset();
   return {};
+}
+
+FileNamer& Recording::namer() {
+  if (!namer_) {
+    namer_.emplace(FileNamer::Options{
+        .debug_folders = options_.debug_folders,
+        .downloading = [this](const std::string& path, std::size_t done, std::size_t all) {
+          if (naming_progress_ != nullptr) naming_progress_->fetching(path, done, all);
+        }});
+  }
+  return *namer_;
+}
+
+// Starts the process that names addresses, which becomes ready meanwhile. A command's own children
+// are counted, so there must be no others.
+void Recording::begin_naming() {
+  if (recorder_->samples() != 0 && !targets_->is_command()) namer().begin();
 }
 
 void Recording::finish_profile() {
@@ -365,14 +392,12 @@ void Recording::finish_profile() {
     progress.working("Naming addresses:", done, all);
   };
   symbolizing.kernel = kernel_symbols_;
-  FileNamer namer({.debug_folders = options_.debug_folders,
-                   .downloading = [&](const std::string& path, std::size_t done, std::size_t all) {
-                     progress.fetching(path, done, all);
-                   }});
-  symbolize(profile_, files_, namer, symbolizing);
-  if (!namer.not_given_up().empty()) {
+  naming_progress_ = &progress;
+  symbolize(profile_, files_, namer(), symbolizing);
+  naming_progress_ = nullptr;
+  if (!namer().not_given_up().empty()) {
     log::verbose("the process that looks at files could not give up all that it should: " +
-                 namer.not_given_up());
+                 namer().not_given_up());
   }
   count_stack_ends(profile_);
   names_given_up_ = signals_.stops() > stops_before;
