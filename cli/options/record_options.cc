@@ -17,11 +17,10 @@ void declare_sampling(OptionList& list, RecordOptions& options) {
             "How: bpf stops nothing; ptrace stops each thread for a moment; auto is bpf, or "
             "ptrace where BPF cannot be used",
             options.backend, choice(kBackends), "auto");
-  list.word(
-      "--mode", "cpu|offcpu|wall",
-      "What: cpu (threads that run), offcpu (threads that wait; by BPF) or wall "
-      "(both, which makes up all their time)",
-      options.mode, choice(kModes), "cpu");
+  list.word("--mode", "cpu|offcpu|wall",
+            "What: cpu (threads that run), offcpu (threads that wait; by BPF) or wall "
+            "(both, which makes up all their time)",
+            options.mode, choice(kModes), "cpu");
   list.word("--max-stop", "TIME", "ptrace: cut a stack that takes longer to unwind",
             options.max_stop, parse_duration, "5ms");
   list.word("-F,--frequency", "HZ",
@@ -43,6 +42,10 @@ void declare_sampling(OptionList& list, RecordOptions& options) {
   list.word("--max-unwind-mb", "MIB",
             "bpf, dwarf: memory for the call frame information of all programs", options.unwind_mib,
             Count{4, 1024}, "256");
+  list.word("--unwind-cache", "DIR",
+            "Keep call frame information of files there for the next recording (none: nowhere; "
+            "default: ~/.cache/labelscope, of root /var/cache/labelscope)",
+            options.unwind_cache, NotEmpty{"the folder"});
 }
 
 void check_targets(const RecordOptions& options) {

@@ -66,7 +66,10 @@ void RecordReport::say_problems() const {
   for (const std::string& line : ledger_problems(profile().ledger, opened_.bpf_would_do)) {
     log::warning(line);
   }
-  if (opened_.tables) warn_of_missing_tables(opened_.tables->failures());
+  if (opened_.tables) {
+    warn_of_missing_tables(opened_.tables->failures());
+    report_kept_tables(opened_.tables->cache(), opened_.why_no_cache);
+  }
   if (const std::string refusal = recorder_.sampler().refusal(); !refusal.empty()) {
     log::warning("a thread may not be stopped: " + escape_terminal(refusal));
   }

@@ -31,6 +31,20 @@ std::size_t ring_bytes(const RecordOptions& options) {
   return std::bit_ceil(std::clamp(options.frequency_hz * processors * kLargeSample, kLeast, kMost));
 }
 
+// Returns why the tables of this recording are not kept for the next one; nothing if they are. It
+// needs the rights that labelscope gives up later.
+std::string keep_tables(const RecordOptions& options, TableWorker& tables) {
+  if (options.unwind_cache == "none") return "--unwind-cache none";
+  if (options.drop_to) return "with --drop-to the folder could not be used";
+  const std::string folder =
+      options.unwind_cache.empty() ? TableCache::usual_folder() : options.unwind_cache;
+  if (folder.empty()) return "there is no HOME";
+  auto cache = TableCache::open(folder);
+  if (!cache) return std::move(cache).error().context;
+  tables.keep_in(*std::move(cache));
+  return {};
+}
+
 Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targets) {
   SamplerOptions sampling;
   sampling.mode = options.mode;
@@ -45,9 +59,11 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targ
     sampling.max_preset_programs = 2 * options.max_processes;
   sampling.ring_bytes = ring_bytes(options);
   sampling.unwind_bytes = std::size_t{options.unwind_mib} << 20;
+  OpenedSampler opened;
   std::shared_ptr<TableWorker> tables;
   if (sampling.call_graph == LS_CALL_GRAPH_DWARF) {
     tables = std::make_shared<TableWorker>();
+    opened.why_no_cache = keep_tables(options, *tables);
     sampling.build_table = [tables](UniqueFd file) { return tables->build(std::move(file)); };
   }
   auto sampler = BpfSampler::open(sampling);
@@ -59,7 +75,6 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targ
     sampler = BpfSampler::open(sampling);
   }
   if (!sampler) return std::move(sampler).error();
-  OpenedSampler opened;
   if (why_not_dwarf.empty()) opened.tables = std::move(tables);
   opened.backend = Backend::kBpf;
   opened.call_graph = call_graph;
@@ -102,9 +117,11 @@ Result<OpenedSampler> open_ptrace(const RecordOptions& options, const Targets& t
   sampling.follow_children = targets.admits_children();
   sampling.max_processes = options.max_processes;
   sampling.max_stop = options.max_stop;
+  OpenedSampler opened;
   std::shared_ptr<TableWorker> tables;
   if (sampling.stacks) {
     tables = std::make_shared<TableWorker>();
+    opened.why_no_cache = keep_tables(options, *tables);
     // The ptrace sampler builds tables itself, and no signal is handled meanwhile. So building
     // looks for Ctrl-C.
     tables->set_unwanted(Signals::stop_is_pending);
@@ -112,7 +129,6 @@ Result<OpenedSampler> open_ptrace(const RecordOptions& options, const Targets& t
   }
   auto sampler = open_ptrace_sampler(sampling);
   if (!sampler) return std::move(sampler).error();
-  OpenedSampler opened;
   opened.tables = std::move(tables);
   opened.backend = Backend::kPtrace;
   opened.call_graph = call_graph;

@@ -1,4 +1,5 @@
-// Reports which files have no unwind table, and why.
+// Reports which files have no unwind table, and why; and how many tables an earlier recording has
+// kept.
 #pragma once
 
 #include <string>
@@ -15,6 +16,17 @@ inline void warn_of_missing_tables(const TableWorker::Failures& failures) {
     log::warning("no stack leads through " + escape_terminal(file));
   }
   if (failures.more != 0) log::warning("and through " + with_thousands(failures.more) + " more");
+}
+
+// `cache` is null if tables are not kept, and `why` is the reason.
+inline void report_kept_tables(const TableCache* cache, const std::string& why) {
+  if (cache == nullptr) {
+    log::verbose("unwind tables are not kept for the next recording: " + escape_terminal(why));
+    return;
+  }
+  for (const std::string& problem : cache->problems()) log::warning(escape_terminal(problem));
+  log::verbose("  " + counted(cache->found(), "unwind table", "unwind tables") +
+               " of an earlier recording from " + escape_terminal(cache->folder()));
 }
 
 }  // namespace labelscope::cli

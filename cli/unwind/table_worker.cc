@@ -1,5 +1,6 @@
 #include "cli/unwind/table_worker.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -62,6 +63,23 @@ void TableWorker::stop() {
 Result<UnwindTable> TableWorker::build(UniqueFd file) {
   const std::lock_guard lock(use_);
   if (stopped_) return Error{ErrorCode::kSystem, "labelscope was asked to stop"};
+  const std::string key = cache_ ? TableCache::key_of(file) : std::string();
+  if (!key.empty()) {
+    if (auto known = cache_->find(key)) return *std::move(known);
+  }
+  const UniqueFd same(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+  Result<UnwindTable> table = ask_worker(std::move(file));
+  if (std::exchange(generation_, worker_.generation()) != worker_.generation()) {
+    may_be_controlled_ = false;
+  }
+  may_be_controlled_ |= key.empty();
+  // The file may have been written meanwhile.
+  const bool is_kept = table && !may_be_controlled_ && TableCache::key_of(same) == key;
+  if (is_kept) cache_->keep(key, *table);
+  return table;
+}
+
+Result<UnwindTable> TableWorker::ask_worker(UniqueFd file) {
   const std::string path = path_of(file);
   TableReader reader;
   Worker::Request request;

@@ -7,6 +7,8 @@
 //
 // BPF recordings ask from TableBuilder's thread, ptrace recordings and dumps from their own.
 //
+// A table that an earlier recording has kept needs no worker (table_cache.h).
+//
 // A file that kills the worker, or takes too long, has no table: stacks end in its code
 // ("no-table"), and labelscope reports that. The next file has another worker.
 #pragma once
@@ -15,11 +17,13 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/unwind/table_cache.h"
 #include "cli/worker/worker.h"
 #include "cli/worker/worker_main.h"
 #include "labelscope/result.h"
@@ -45,6 +49,10 @@ class TableWorker {
   // If build() runs on the main thread, Ctrl-C is not handled meanwhile. So while it waits it calls
   // this, which returns true when no more tables are needed. Call it before the first build().
   void set_unwanted(std::function<bool()> is_unwanted) { is_unwanted_ = std::move(is_unwanted); }
+  // Keeps tables there from now on. Call it before the first build().
+  void keep_in(std::unique_ptr<TableCache> cache) { cache_ = std::move(cache); }
+  // Returns null if no tables are kept.
+  const TableCache* cache() const { return cache_.get(); }
 
   // Samplers and snapshots build tables by this (BuildUnwindTable). One thread at a time may call
   // it, always the same one: the worker ends with that thread.
@@ -61,6 +69,7 @@ class TableWorker {
   Failures failures() const;
 
  private:
+  Result<UnwindTable> ask_worker(UniqueFd file);
   void note_failure(const std::string& path, const std::string& why);
 
   std::atomic<bool> stopped_ = false;
@@ -68,6 +77,10 @@ class TableWorker {
   std::mutex use_;  // guards worker_
   Worker worker_;
   Worker::Clock::duration patience_;
+  std::unique_ptr<TableCache> cache_;
+  // Whether the worker of this generation has read a file that may control it.
+  bool may_be_controlled_ = false;
+  unsigned generation_ = 0;
   mutable std::mutex mutex_;  // guards failures_
   Failures failures_;
 };
