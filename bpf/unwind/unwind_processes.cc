@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "process/code_mappings.h"
 #include "unwind_table/copied_module.h"
 
 namespace labelscope {
@@ -141,7 +142,7 @@ void UnwindProcesses::refresh(Pid pid) {
   if (!exec_count) return;  // it has ended
   KnownProcess& known = processes_[pid];
   auto live = LiveProcess::open(pid);
-  auto mappings = live ? (*live)->mappings() : live.error();
+  auto mappings = live ? code_mappings(**live) : live.error();
   if (!mappings) {
     // The process has ended, and forget() comes; or labelscope has no descriptor left for now.
     known.refresh_at = begin + kAgain;
@@ -152,7 +153,7 @@ void UnwindProcesses::refresh(Pid pid) {
   process.exec_count = *exec_count;
   std::map<std::pair<FileId, std::string>, std::optional<std::uint64_t>> seen;
   for (const Mapping& mapping : *mappings) {
-    if (!mapping.executable || mapping.path == "[vsyscall]") continue;
+    if (mapping.path == "[vsyscall]") continue;
     auto [entry, fresh] = seen.try_emplace({mapping.file, mapping.file ? "" : mapping.path});
     // The program has the lowest addresses.
     const bool is_first = seen.size() == 1 || is_loader_or_libc(mapping.path);

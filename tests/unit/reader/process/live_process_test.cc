@@ -22,6 +22,7 @@
 
 #include "elf/elf_image.h"
 #include "labelscope/target.h"
+#include "process/code_mappings.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 #include "unit/symbol/temp_folder.h"
@@ -309,6 +310,44 @@ TEST_CASE("live_process: memory without a file has no file to open") {
   auto file = process->open_file(Mapping{});
   REQUIRE_FALSE(file);
   CHECK(file.error().code == ErrorCode::kNotFound);
+}
+
+TEST_CASE("live_process: code mappings are the executable ones of all mappings") {
+  const Child child(false);
+  const auto process = LiveProcess::open(child.pid());
+  REQUIRE(process);
+  const auto same_as_all = [&](const LiveProcess& of) {
+    auto all = of.mappings();
+    const auto code = code_mappings(of);
+    REQUIRE(all);
+    REQUIRE(code);
+    // The kernel shows it to everyone, and it is no mapping of the process.
+    std::erase_if(
+        *all, [](const Mapping& each) { return !each.executable || each.path == "[vsyscall]"; });
+    std::vector<Mapping> found = *code;
+    std::erase_if(found, [](const Mapping& each) { return each.path == "[vsyscall]"; });
+    REQUIRE(found.size() == all->size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      CAPTURE(i, found[i].path);
+      CHECK(found[i].start == (*all)[i].start);
+      CHECK(found[i].end == (*all)[i].end);
+      CHECK(found[i].file_offset == (*all)[i].file_offset);
+      CHECK(found[i].readable == (*all)[i].readable);
+      CHECK(found[i].writable == (*all)[i].writable);
+      CHECK(found[i].file == (*all)[i].file);
+      CHECK(found[i].path == (*all)[i].path);
+    }
+    return found.size();
+  };
+  CHECK(same_as_all(**process) >= 2);
+  // Code that is in no file is there, too.
+  const auto own = LiveProcess::open(Pid{::getpid()});
+  REQUIRE(own);
+  const std::size_t before = same_as_all(**own);
+  void* made = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(made != MAP_FAILED);
+  CHECK(same_as_all(**own) == before + 1);
+  ::munmap(made, 4096);
 }
 
 }  // namespace labelscope::test
