@@ -151,7 +151,10 @@ Result<OutputFile> OutputFile::open(const std::string& path, bool overwrite) {
     return Error{ErrorCode::kSystem, cannot_write(path, errno) + " in the folder " +
                                          directory_of(path) + "; name a file elsewhere with -o"};
   }
-  if (!fd.valid()) return Error{ErrorCode::kSystem, cannot_write(path, errno)};
+  // This says what raises the limit, if too many files are open.
+  if (!fd.valid()) {
+    return Error{ErrorCode::kSystem, system_error(errno, cannot_write(path, 0)).context};
+  }
   OutputFile file(path, std::move(fd), kind, std::move(temporary), overwrite);
   file.of_other_user_ = replaces && found.st_uid != ::geteuid();
   if (replaces && !take_owner_and_mode(file.fd_.get(), found)) {
