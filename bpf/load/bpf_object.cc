@@ -40,7 +40,11 @@ std::uint64_t code_mask() {
 
 // The kernel may leave numbers out: of four CPUs the last one may have the number 6.
 Result<std::uint32_t> largest_cpu_number() {
+  errno = 0;
   const std::string list = read_proc_line("/sys/devices/system/cpu/possible");
+  if (list.empty() && errno != 0) {
+    return system_error(errno, "cannot read /sys/devices/system/cpu/possible");
+  }
   const std::size_t last = list.find_last_of("-,") + 1;
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(list.data() + last, list.data() + list.size(), number);
@@ -70,7 +74,8 @@ constexpr std::uint32_t kMostLabelSets = 65536;
 constexpr std::uint32_t kMostWaitTotals = 2 * kMostLabelSets;
 
 // The end of a thread is seen from the first moment on in which one may be noted.
-constexpr const char* kWaitPrograms[] = {"on_waiter_exit", "on_wakeup", "on_switch"};
+constexpr const char* kWaitPrograms[] = {"on_waiter_exit", "on_wakeup", "on_wakeup_new",
+                                         "on_switch"};
 
 void resize(bpf_object* object, const char* name, std::uint32_t entries) {
   if (bpf_map* map = bpf_object__find_map_by_name(object, name)) {

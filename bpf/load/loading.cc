@@ -30,6 +30,7 @@ constexpr std::string_view kVerdictEnds = "-- END PROG LOAD LOG --";
 
 std::mutex one_at_a_time;
 std::string text;
+bool lacked_files = false;  // a line of it says so, perhaps one that was not kept
 libbpf_print_fn_t previous = nullptr;
 
 __attribute__((format(printf, 2, 0))) int keep(libbpf_print_level level, const char* format,
@@ -43,6 +44,7 @@ __attribute__((format(printf, 2, 0))) int keep(libbpf_print_level level, const c
     std::vsnprintf(message.data(), message.size(), format, again);
     message.pop_back();
     text += message;
+    lacked_files |= message.find(std::strerror(EMFILE)) != std::string::npos;
     if (text.size() > kKept) text.erase(0, text.size() - kKept);
   }
   va_end(again);
@@ -65,6 +67,7 @@ std::string end_of(std::string_view said) {
 LibbpfLog::LibbpfLog() {
   one_at_a_time.lock();
   text.clear();
+  lacked_files = false;
   previous = libbpf_set_print(keep);
 }
 
@@ -87,8 +90,9 @@ std::string LibbpfLog::verdict() const {
 
 Error load_error(int negative_errno, const LibbpfLog& log) {
   int error = -negative_errno;
-  // If a file cannot be opened, libbpf goes on without it and fails for another reason.
-  if (error == EMFILE || log.last_words().find(std::strerror(EMFILE)) != std::string::npos) {
+  // If a file cannot be opened, libbpf goes on without it and fails for another reason, perhaps
+  // much later.
+  if (error == EMFILE || lacked_files) {
     return {ErrorCode::kLimit, "too many open files; raise RLIMIT_NOFILE (ulimit -n)"};
   }
   // The verifier returns EPERM and EACCES for a refused access, too, and then no privilege helps.

@@ -88,17 +88,15 @@ TEST_CASE("sampler: a frequency above the kernel's limit is refused by name, 0 t
 TEST_CASE("sampler: too few file descriptors are named") {
   open_sampler();
   REQUIRE(in_fork([] {
-    bool named = false;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+    bool named = true;
     // At some point the limit is enough for the programs and maps, but not for the events.
-    for (rlim_t most = 3; most < 200 && !named; ++most) {
-      rlimit limit{most, most};
-      if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
-        limit.rlim_max = 4096;
-        if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-      }
+    for (limit.rlim_cur = 3; limit.rlim_cur < 200 && named; ++limit.rlim_cur) {
+      if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
       auto sampler = BpfSampler::open({});
-      if (sampler) return named;
-      named = sampler.error().context.find("RLIMIT_NOFILE") != std::string::npos;
+      if (sampler) return limit.rlim_cur > 3;
+      named = sampler.error().context.find("ulimit -n") != std::string::npos;
     }
     return named;
   }));
