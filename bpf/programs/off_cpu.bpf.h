@@ -218,7 +218,8 @@ static __always_inline void ls_return(struct task_struct* task, __u64 now) {
   if (!thread || thread->left_ns == 0) return;
   /* If no wake-up was seen, the thread has waited until now. */
   __u64 woken = thread->woken_ns >= thread->left_ns ? thread->woken_ns : now;
-  __u64 waited = woken - thread->left_ns;
+  /* User space may have added the entry after `now` was read. */
+  __u64 waited = woken > thread->left_ns ? woken - thread->left_ns : 0;
   __u64 queued = now > woken ? now - woken : 0;
   thread->left_ns = 0;
   __u32 zero = 0;
@@ -274,6 +275,24 @@ int BPF_PROG(on_wakeup, struct task_struct* task) {
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (thread && thread->left_ns != 0 && thread->woken_ns == 0)
     thread->woken_ns = bpf_ktime_get_ns();
+  return 0;
+}
+
+/* A new thread waits for its first processor. Its labels are read when it has one. */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct* task) {
+  (void)ctx;
+  if (!ls_takes_samples(task)) return 0;
+  struct ls_ids ids = ls_ids_of_argument(task);
+  struct ls_found_process found = ls_find_process(ids.pid);
+  if (ids.pid == 0 || !ls_is_recorded(&found)) return 0;
+  struct ls_off_cpu fresh = {.pid = ids.pid,
+                             .left_ns = bpf_ktime_get_ns(),
+                             .labels = LS_LABELS_LATER,
+                             .system_call = LS_CALL_NONE};
+  fresh.woken_ns = fresh.left_ns;
+  if (bpf_map_update_elem(&off_cpu_threads, &ids.tid, &fresh, BPF_ANY))
+    ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
   return 0;
 }
 
@@ -347,8 +366,9 @@ static int ls_sample_wait(struct bpf_map* map, void* key, void* value) {
   } else {
     ls_lose_drawn(thread, LS_COUNT_WAITS_WITHOUT_SCRATCH);
   }
-  ls_add_late(thread, LS_UNREADABLE_NOT_RESIDENT);
+  /* From here on a wait schedules work of its own. */
   thread->at_work = 0;
+  ls_add_late(thread, LS_UNREADABLE_NOT_RESIDENT);
   /* Reading memory may wait, too. What is drawn of that behind the sending has no sample. */
   ls_lose_drawn(thread, LS_COUNT_WAITS_REFUSED);
   return 0;

@@ -144,9 +144,10 @@ Status WaitingThreads::begin(Pid pid) {
     const auto added = note(thread.tid, wait);
     if (!added) return added.error();
     // It may have been woken, or have ended, before the kernel's programs could find the entry.
-    if (*added && !waits(state_of(pid, thread.tid))) {
-      object_.forget_waiting(thread.tid, wait.left_ns);
-    }
+    const char now = *added ? state_of(pid, thread.tid) : state;
+    if (waits(now)) continue;
+    object_.forget_waiting(thread.tid, wait.left_ns);
+    if (now == 'R') runnable.push_back(thread.tid);
   }
   return runnable.empty() ? Status() : begin_queued(runnable, wait);
 }

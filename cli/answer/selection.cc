@@ -127,6 +127,10 @@ Result<std::vector<SeenValues>> select(Profile& profile, const Selection& select
     }
     return all;
   };
+  std::uint64_t without_moment_ns = 0;
+  for (const SampleRow& row : profile.rows) {
+    if (timed && row.count == 0) without_moment_ns += row.weight_ns;
+  }
   std::erase_if(profile.rows, [&](const SampleRow& row) { return !wanted(row); });
   const bool of_totals = !timed && std::ranges::all_of(selection.conditions, [](const auto& one) {
     return !is_key_of_samples(one.key());
@@ -138,6 +142,10 @@ Result<std::vector<SeenValues>> select(Profile& profile, const Selection& select
   });
   profile.ledger = ledger_of_rows(profile);
   profile.remarks.push_back("only samples " + words_of(selection));
+  if (without_moment_ns != 0) {
+    profile.remarks.push_back("without " + time_text(without_moment_ns) +
+                              " of waits, at any time, of which no sample says when they were");
+  }
   return seen;
 }
 

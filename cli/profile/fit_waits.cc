@@ -61,29 +61,20 @@ class Fitting {
     return {group.pid, group.value, reason};
   }
   // Samples belong to no total if the totals have their labels by another meaning: that of a key
-  // which was published later, or of a process which has become another program. Time of unknown
-  // labels is theirs. What they weigh beyond it they get from the totals of their kin.
+  // which was published later, or of a process which has become another program. These borrow from
+  // the totals of their kin. But if there is time of unknown labels, it is all that they get: how
+  // much more they weigh is chance. And what was unreadable for the sample alone is in a total.
   void lend() {
-    using ByGroup = std::unordered_map<WaitGroup, std::uint64_t, HashOfWaitGroup>;
-    ByGroup orphans;  // their weights
-    std::vector<std::uint64_t> weights(unknown_.size());
-    for (const SampleRow& row : profile_.rows) {
-      if (!is_fitted(row) || fits_.contains(group_of(row))) continue;
-      orphans[group_of(row)] += row.weight_ns;
-      weights[row.value] += row.weight_ns;
-    }
-    std::erase_if(orphans, [&](const auto& orphan) {
-      return unknown_[orphan.first.value].time_ns >= weights[orphan.first.value];
-    });
+    std::unordered_map<WaitGroup, std::uint64_t, HashOfWaitGroup> orphans;  // their weights
     std::map<Kin, std::uint64_t> wanted;
-    for (auto& [group, weight_ns] : orphans) {
-      Fit& unknown = unknown_[group.value];
-      Fit& fit = fits_[group];
-      fit.time_ns = part_of(unknown.time_ns, weight_ns, weights[group.value]);
-      unknown.time_ns -= fit.time_ns;
-      weights[group.value] -= weight_ns;
-      weight_ns -= std::min(weight_ns, fit.time_ns);
-      wanted[kin_of(group)] += weight_ns;
+    for (const SampleRow& row : profile_.rows) {
+      const WaitGroup group = group_of(row);
+      if (!is_fitted(row) || unknown_[row.value].time_ns != 0 || is_unreadable(row.outcome) ||
+          fits_.contains(group)) {
+        continue;
+      }
+      orphans[group] += row.weight_ns;
+      wanted[kin_of(group)] += row.weight_ns;
     }
     if (wanted.empty()) return;
     std::map<Kin, std::uint64_t> there;
@@ -100,7 +91,7 @@ class Fitting {
     for (const auto& [group, weight_ns] : orphans) {
       const Kin kin = kin_of(group);
       const std::uint64_t part = part_of(lent[kin], weight_ns, wanted[kin]);
-      fits_[group].time_ns += part;
+      fits_[group].time_ns = part;
       lent[kin] -= part;
       wanted[kin] -= weight_ns;
     }

@@ -5,7 +5,8 @@
 //   SampleRow    thread, stack, the same:  600 of 900 ms  -->  800 ms
 //                thread, stack, the same:  300 of 900 ms  -->  400 ms
 //
-// So shares by label and reason are exact, and those by thread and stack are estimates.
+// So shares by label and reason are exact, and those by thread and stack are estimates. Only time
+// under labels that the kernel had no room for is an estimate by label, too.
 #pragma once
 
 #include <array>
@@ -20,9 +21,9 @@ using UnknownWaits = std::array<std::uint64_t, kMostValueTypes>;
 
 // Makes the weights of samples of waits add up to the totals `profile.waits`. Those of open waits
 // (LS_STILL_WAITING) are exact and stay. A total without a sample becomes a row without a stack,
-// which counts no sample. Samples that belong to no total get the `unknown` time of their kind, and
-// what they weigh beyond it from the totals of their process and reason. Returns the unknown time
-// that no sample could have.
+// which counts no sample. Samples that belong to no total get the `unknown` time of their kind, or
+// if there is none, a part of the totals of their process and reason. Returns the unknown time that
+// no sample could have.
 std::uint64_t fit_waits(Profile& profile, const UnknownWaits& unknown);
 
 }  // namespace labelscope::cli

@@ -193,7 +193,7 @@ struct Profile {
   std::vector<LabelSet> label_sets;
   std::vector<SampleRow> rows;
   // Totals of waits, whose time the rows have, too. Empty if no waits were sampled, or if rows were
-  // left out.
+  // left out by what totals do not know.
   std::vector<WaitRow> waits;
   Ledger ledger;
 

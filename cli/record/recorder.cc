@@ -67,6 +67,7 @@ Status Recorder::add(Pid pid) {
 void Recorder::keep(Pid pid, std::unique_ptr<TrackedProcess> process, std::uint64_t time_before) {
   last_process_ = nullptr;
   gone_.erase(pid);
+  waits_of_gone_.erase(pid);
   processes_[pid] = std::move(process);
   time_before_[pid] = time_before;
 }
@@ -138,10 +139,11 @@ void Recorder::let_go(TrackedProcess::Clock::time_point now) {
   std::erase_if(processes_, [&](const auto& entry) {
     const auto& [pid, process] = entry;
     if (!process->is_over(now) || pid == first_ || is_example(*process)) return false;
-    ProcessOfWaits waits;
-    if (samples_waits_) waits = cli::process_of_waits(*process);
-    waits.process = nullptr;
-    gone_[pid] = {process->summary(), process->publishes_nothing(), std::move(waits)};
+    if (samples_waits_ && !waits_of_gone_.contains(pid)) {
+      ProcessOfWaits& waits = waits_of_gone_[pid] = cli::process_of_waits(*process);
+      waits.process = nullptr;
+    }
+    gone_[pid] = {process->summary(), process->publishes_nothing()};
     return true;
   });
 }
@@ -356,9 +358,9 @@ void Recorder::settle_unplanned(Profile& profile) const {
 }
 
 ProcessOfWaits Recorder::process_of_waits(Pid pid) {
-  if (TrackedProcess* process = find(pid)) return cli::process_of_waits(*process);
-  const auto gone = gone_.find(pid);
-  return gone == gone_.end() ? ProcessOfWaits() : gone->second.waits;
+  if (const auto gone = waits_of_gone_.find(pid); gone != waits_of_gone_.end()) return gone->second;
+  TrackedProcess* process = find(pid);
+  return process == nullptr ? ProcessOfWaits() : cli::process_of_waits(*process);
 }
 
 Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns) {

@@ -150,9 +150,11 @@ class Recorder final : private EventHandler {
   struct Gone {
     Process process;
     bool publishes_nothing = false;
-    ProcessOfWaits waits;  // if waits are sampled
   };
   std::map<Pid, Gone> gone_;
+  // Of processes that were let go, if waits are sampled. One stays when its process comes back for
+  // a late sample, which knows less.
+  std::map<Pid, ProcessOfWaits> waits_of_gone_;
   TrackedProcess::Clock::time_point next_let_go_{};
   // indexed by whether they publish and whether something was refused
   std::array<Pid, 4> examples_{};

@@ -168,7 +168,7 @@ void TrackedProcess::adopt(ProcessPlan plan) {
   if (order != publisher_of_recipe_) {
     publisher_of_recipe_ = order;
     ++publisher_epoch_;
-    ++plan_epoch_;
+    plan_epoch_ = next_plan_epoch();
   }
 }
 
@@ -242,7 +242,7 @@ void TrackedProcess::on_exec() {
   recipes_.clear();
   plan_ = {};
   ++publisher_epoch_;
-  ++plan_epoch_;
+  plan_epoch_ = next_plan_epoch();
   plan_soon();
 }
 

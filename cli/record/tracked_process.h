@@ -130,6 +130,11 @@ class TrackedProcess final : public ProcessContext {
     std::unique_ptr<LiveProcess> process;
     bool asked = false;
   };
+  // No two plans have the same, whichever process they are of: numbers of processes are used again.
+  static std::uint64_t next_plan_epoch() {
+    static std::uint64_t last = 0;
+    return ++last;
+  }
   FindProcess finder(Live& live) const;
   void plan_soon();
   void plan_later();
@@ -153,7 +158,7 @@ class TrackedProcess final : public ProcessContext {
   std::optional<ProcessLabels> own_labels_;
   bool renews_own_labels_ = false;
   std::uint64_t publisher_epoch_ = 0;
-  std::uint64_t plan_epoch_ = 0;
+  std::uint64_t plan_epoch_ = next_plan_epoch();
   std::uint64_t own_epoch_ = 0;
   std::optional<Clock::time_point> next_plan_;
   std::chrono::milliseconds plan_delay_{};

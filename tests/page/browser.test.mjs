@@ -879,8 +879,13 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
 
   test("bars are divided by what threads did, where time is of several kinds", async () => {
     const text = new ProfileText();
-    const add = (state, wait, tenant, weight) =>
-      text.sample(["main"], { state, ...(wait ? { wait } : {}), ...(tenant ? { tenant } : {}) }, { weight });
+    const add = (kind, wait, tenant, weight) =>
+      text.sample(
+        ["main"],
+        // The program has a label of its own that is called `state`.
+        { state: "waiting", ...(wait ? { wait } : {}), ...(tenant ? { tenant } : {}) },
+        { kind, weight },
+      );
     add("cpu", "", "acme", 300);
     add("runnable", "preempted", "acme", 100);
     add("waiting", "futex", "acme", 600);
@@ -891,10 +896,11 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     const path = join(folder, "kinds.html");
     writeFileSync(path, pageText(text.bytes(), { ...FACTS, best_key: "tenant" }));
     await page.open(path);
-    const legend = await page.evaluate(
-      "[...document.querySelectorAll('.kinds .entry')].map((one) => one.textContent)",
-    );
-    assert.deepEqual(legend, [
+    const legend = () =>
+      page.evaluate(
+        "[...document.querySelectorAll('.kinds .entry')].map((one) => one.textContent)",
+      );
+    assert.deepEqual(await legend(), [
       "cpu 7.5%",
       "runnable 2.5%",
       "lock 15.0%",
@@ -910,8 +916,11 @@ describe("the page in a browser", { skip: program ? false : "there is no chromiu
     assert.match(title, /I\/O 500 ns\nsleep 500 ns\n/);
     assert.match(background, /linear-gradient\(90deg, rgb\(63, 127, 191\) 0%, .* 50%, .* 100%\)/);
     assert.deepEqual(await page.evaluate(`(${poorTexts})()`), []);
+    await page.evaluate(`[...document.querySelectorAll('[aria-label="label tenant"] .value')]
+      .find((one) => one.querySelector('.text').textContent === 'acme').click()`);
+    assert.deepEqual(await legend(), ["cpu 30.0%", "runnable 10.0%", "lock 60.0%"]);
     await page.open(file);
-    assert.equal(await page.evaluate("document.querySelectorAll('.kinds .entry').length"), 0);
+    assert.deepEqual(await legend(), []);
   });
 
   test("texts have a contrast of 4.5, and what is pressed has 24 pixels", async () => {

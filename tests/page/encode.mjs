@@ -99,7 +99,7 @@ export class ProfileText {
     const stacks = [...new Set(ordered.map((row) => row.place))];
     const setIds = new Map();
     for (const row of ordered) {
-      const id = JSON.stringify([row.outcome, row.labels]);
+      const id = JSON.stringify([row.outcome, row.labels, row.kind ?? ""]);
       if (!setIds.has(id)) setIds.set(id, setIds.size);
       row.set = setIds.get(id);
     }
@@ -115,6 +115,7 @@ export class ProfileText {
       "stack.node": stacks,
       "stack.end": stacks.map(() => this.string("complete")),
       "set.outcome": sets.map(([outcome]) => outcome),
+      "set.kind": sets.map(([, , kind]) => this.string(kind)),
       "set.size": sets.map(([, set]) => Object.keys(set).length),
       "label.key": labels.map(([key]) => this.string(key)),
       "label.value": labels.map(([, value]) => this.string(value)),

@@ -286,6 +286,7 @@ class App {
           color: (code) => this.boxes.valueColor(entry.key, code),
         };
       }),
+      this.questions.kindWeights(state, slot),
     );
   }
 

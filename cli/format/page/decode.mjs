@@ -139,7 +139,7 @@ export function readColumns(bytes) {
   const nodes = 1 + table("node", ["depth", "function"], { function: functions });
   const stacks = table("stack", ["node", "end"], { node: nodes, end: text });
   table("outcome", ["name"], { name: text });
-  const sets = table("set", ["outcome", "size"]);
+  const sets = table("set", ["outcome", "kind", "size"], { kind: text });
   table("label", ["key", "value"], { key: text, value: text });
   const threads = table("thread", ["pid", "tid", "name", "comm"], { name: text, comm: text });
   const rows = table("sample", ["stack", "set", "thread", "weight", "count"], {

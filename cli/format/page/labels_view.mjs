@@ -34,7 +34,8 @@ export class LabelsView {
 
   // entries: [{ key, sums, values: codes in their order, whole, term, color(code) or null, grouped,
   // colored, kinds: sums by kind of time, or null }]
-  show(entries) {
+  // `kinds`: all time by its kind, or null
+  show(entries, kinds) {
     // Thousands of values: nothing is done twice for the same.
     const same =
       this.entries?.length === entries.length &&
@@ -49,7 +50,7 @@ export class LabelsView {
     const focus = document.activeElement?.dataset?.focus;
     this.search.hidden = entries.length <= FEW_KEYS;
     this.search.placeholder = `filter ${counted(entries.length, "label", "labels")}…`;
-    fill(this.legend, ...kindItems(entries));
+    fill(this.legend, ...kindItems(kinds));
     fill(this.area, ...entries.map((entry, i) => this.section(entry, i)));
     this.filterKeys();
     if (focus) this.parent.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
@@ -226,15 +227,13 @@ export class LabelsView {
 }
 
 // What the stripes of bars mean: the kinds that occur, with their shares of all time.
-function kindItems(entries) {
-  const { kinds, whole } = entries[0] ?? {};
-  if (!kinds) return [];
+function kindItems(kinds) {
+  const whole = kinds?.reduce((sum, one) => sum + one, 0) ?? 0;
   return TIME_KINDS.flatMap(({ name, color }, i) => {
-    const weight = kinds[i].reduce((sum, one) => sum + one, 0);
-    if (weight === 0) return [];
+    if (!kinds || kinds[i] === 0) return [];
     const mark = element("span", { class: "mark" });
     mark.style.backgroundColor = color;
-    return [element("span", { class: "entry" }, mark, `${name} ${percent(weight, whole)}`)];
+    return [element("span", { class: "entry" }, mark, `${name} ${percent(kinds[i], whole)}`)];
   });
 }
 

@@ -203,7 +203,11 @@ export class Profile {
     this.rows.ticks = Math.max(this.rows.lastTime + 1, length);
     this.outcomeName = (set) => strings[columns["outcome.name"][columns["set.outcome"][set]]] ?? "";
     this.stackEnd = (stack) => strings[columns["stack.end"][stack]];
-    this.sets = { count: columns["set.size"].length, outcome: columns["set.outcome"] };
+    this.sets = {
+      count: columns["set.size"].length,
+      outcome: columns["set.outcome"],
+      kind: (set) => strings[columns["set.kind"][set]],
+    };
     this.threads = { count: columns["thread.pid"].length };
     this.keys = readKeys(columns, this.sets);
     this.columns = new Map();

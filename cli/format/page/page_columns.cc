@@ -303,6 +303,7 @@ class Builder {
   void write_sets(std::string& out) {
     const std::vector<std::uint32_t> order = rename_by_frequency(rows_, sets_.size(), &Row::set);
     Column outcome;
+    Column kind;
     Column size;
     Column key;
     Column value;
@@ -312,6 +313,7 @@ class Builder {
       row.thread = sets_[number].thread;
       row.value = sets_[number].value;
       outcome.add(sets_[number].outcome);
+      kind.add(strings_.intern(profile_.has_kinds() ? profile_.values[row.value].name : ""));
       std::map<std::string_view, std::string> values;
       for (const Label& label : labels_.label_set(row)) {
         auto [entry, added] = values.try_emplace(label.key);
@@ -328,6 +330,7 @@ class Builder {
     Column name;
     for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) name.add(strings_.intern(outcome_name(i)));
     add_section(out, "set.outcome", outcome);
+    add_section(out, "set.kind", kind);
     add_section(out, "set.size", size);
     add_section(out, "label.key", key);
     add_section(out, "label.value", value);

@@ -18,7 +18,7 @@ import {
   matchedWeight,
   pivotTotals,
 } from "./tables.mjs";
-import { kindSums, timeKinds } from "./time_kinds.mjs";
+import { kindSums, kindWeights, timeKinds } from "./time_kinds.mjs";
 import {
   CallTree,
   FunctionTree,
@@ -157,9 +157,18 @@ export class Questions {
   }
 
   // null: all time is of one kind.
+  timeKinds() {
+    return this.keep("time kinds", "", () => timeKinds(this.profile));
+  }
   kinds(slice, key) {
-    const ofRow = this.keep("time kinds", "", () => timeKinds(this.profile));
+    const ofRow = this.timeKinds();
     return ofRow && kindSums(this.profile, slice, key, ofRow);
+  }
+  // What the filter leaves, by kind.
+  kindWeights(state, slot) {
+    const filter = slot === "" ? state.filter : both(state.filter, state[slot]);
+    const ofRow = this.timeKinds();
+    return ofRow && kindWeights(this.sliceOf(filter), ofRow);
   }
 
   // Labels by how much they cover of the whole profile, then what is known of every thread.

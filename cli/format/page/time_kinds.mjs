@@ -1,19 +1,19 @@
 // What threads did with their time, where a recording has more than one kind of it: on a processor,
 // in its queue, or waiting, and then for what. Each value's bar is divided by that.
 //
-//     row --> its keys `state` and `wait` --> kind          acme  |cpu|queue|   lock   |
+//     row --> its set's kind, and its key `wait` --> kind here       acme  |cpu|queue|   lock   |
 //
 // These are colours of their own: they are of no label's value and of no function.
 
 const callNames = (names) => new Set(names.split(" "));
-const LOCKS = callNames("futex futex_wait futex_waitv semop semtimedop flock fcntl");
-const SLEEPS = callNames("nanosleep clock_nanosleep pause");
+const LOCKS = callNames("futex futex_time64 futex_wait futex_waitv semop semtimedop ipc flock fcntl");
+const SLEEPS = callNames("nanosleep clock_nanosleep clock_nanosleep_time64 pause");
 const DEVICES = callNames(
   "read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 fsync fdatasync " +
     "sync syncfs msync sync_file_range open openat openat2 close io_getevents io_pgetevents " +
-    "io_uring_enter sendto sendmsg sendmmsg recvfrom recvmsg recvmmsg accept accept4 connect " +
+    "io_uring_enter sendto sendmsg sendmmsg recvfrom recvmsg recvmmsg send recv socketcall accept accept4 connect " +
     "splice tee vmsplice sendfile copy_file_range epoll_wait epoll_pwait epoll_pwait2 poll ppoll " +
-    "select pselect6",
+    "select _newselect pselect6 pselect6_time64 ppoll_time64",
 );
 
 export const TIME_KINDS = [
@@ -38,24 +38,30 @@ function kindOf(state, wait) {
 
 // The kind of each row; null if all rows are of one, or their kinds are not known.
 export function timeKinds(profile) {
-  const state = profile.keys.get("state");
-  if (!state || !state.values.includes("waiting")) return null;
+  const { count, set } = profile.rows;
   const wait = profile.keys.get("wait");
-  const states = profile.codes(state);
   const waits = wait ? profile.codes(wait) : null;
-  const known = new Map();
-  const ofRow = new Uint8Array(states.length);
-  for (let row = 0; row < states.length; row++) {
-    const code = waits ? waits[row] : 0;
-    const both = states[row] * (wait?.codeCount ?? 1) + code;
-    let kind = known.get(both);
-    if (kind === undefined) {
-      kind = kindOf(state.token(states[row]), wait?.token(code));
-      known.set(both, kind);
-    }
-    ofRow[row] = kind;
+  const ofState = new Map(); // state -> code of `wait` -> kind
+  const ofRow = new Uint8Array(count);
+  const seen = new Set();
+  for (let row = 0; row < count; row++) {
+    const state = profile.sets.kind(set[row]);
+    if (state === "") return null;
+    if (!ofState.has(state)) ofState.set(state, new Map());
+    const known = ofState.get(state);
+    const code = waits?.[row] ?? 0;
+    if (!known.has(code)) known.set(code, kindOf(state, wait?.token(code)));
+    ofRow[row] = known.get(code);
+    seen.add(ofRow[row]);
   }
-  return ofRow;
+  return seen.size > 1 ? ofRow : null;
+}
+
+// What the rows of a slice weigh, by kind.
+export function kindWeights(slice, ofRow) {
+  const sums = TIME_KINDS.map(() => 0);
+  slice.forRows(0, ofRow.length, (row, weight) => (sums[ofRow[row]] += weight));
+  return sums;
 }
 
 // For each code of the key what its rows weigh, by kind.

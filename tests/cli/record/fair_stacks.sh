@@ -1,6 +1,6 @@
 # Stacks of waits are drawn by chance, short waits and long ones in proportion to their lengths: over
 # twenty recordings the mean share of a stack is what the program's own clock says of their time,
-# within three standard errors.
+# within four standard errors (of twenty recordings, chance alone exceeds three in 1 of 136 runs).
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
@@ -16,7 +16,7 @@ for i in {1..20}; do
   "$LABELSCOPE" report "part$i.jsonl" --format folded -o "part$i.folded" 2>"$work/stderr" ||
     fail "no folded stacks: $(cat "$work/stderr")"
   seen=$(awk '/short_waits/ { some += $NF } /short_waits|long_wait/ { all += $NF }
-    END { print some / all }' "part$i.folded")
+    END { print all ? some / all : "nothing" }' "part$i.folded")
   jq -r --arg seen "$seen" 'select(.type == "header")
     | "\(.start_monotonic_ns) \(.start_monotonic_ns + .duration_ns) \($seen)"' "part$i.jsonl" >>parts
 done
@@ -29,6 +29,6 @@ awk 'FNR == NR { time[FNR] = $1; some[FNR] = $2; all[FNR] = $2 + $3; rounds = FN
     sum += $3 - truth; squares += ($3 - truth) ^ 2; ++parts }
   END { mean = sum / parts; error = sqrt((squares / parts - mean * mean) / (parts - 1))
         print mean, "off, with the standard error", error
-        exit !(parts == 20 && error > 0 && error < 0.05 && mean ^ 2 < (3 * error) ^ 2) }' \
+        exit !(parts == 20 && error > 0 && error < 0.05 && mean ^ 2 < (4 * error) ^ 2) }' \
   accounts parts >said || fail "stacks of waits are not drawn fairly: $(cat said)"
 cat said

@@ -3,6 +3,7 @@
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
+need_command chrt
 run record --mode offcpu -F 499 -o off.jsonl -- "$TIMED_WAITS" 3
 if grep -q 'Linux 6.18' "$work/stderr"; then
   expect_status 1 "a kernel that is too old"
@@ -93,7 +94,8 @@ queued=$!
 children+=("$queued")
 is_idle_class() { chrt -p "$queued" 2>/dev/null | grep -q SCHED_IDLE; }
 wait_until "the program has the lowest class" is_idle_class
-wait_until "the program is its own" grep -q . "/proc/$queued/maps"
+is_spinner() { [[ "/proc/$queued/exe" -ef $SPINNER ]]; }
+wait_until "the program is its own" is_spinner
 run record --mode offcpu -p "$queued" -d 500ms -o queued.jsonl --summary wait
 expect_status "$exit_ok" "a process that waits for a processor"
 jq -se '(map(select(.type == "header"))[0].duration_ns) as $all

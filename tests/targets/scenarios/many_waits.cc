@@ -1,12 +1,12 @@
 // A program that waits as often as it can, under more label sets than totals are kept for.
 //
-//   many_waits SECONDS SETS
+//   many_waits SECONDS SETS        or longer, until the threads have taken SETS turns together
 //
 // Two threads pass a byte to and fro on one processor. Each has `tenant=flood` and, beside it, a
-// label `turn` with one value after the other of SETS ones. A third thread, `tenant=steady`, sleeps
-// 5 ms at a time. At the end the program prints a line of JSON: for how many nanoseconds the
-// threads of each tenant were off the processor, by their own clocks, and how many turns there
-// were.
+// label `turn` with one value after the other of SETS ones. A third thread, `tenant=steady`, reads
+// a pipe into which the first one of the program writes every 5 ms. At the end the program prints a
+// line of JSON: for how many nanoseconds the threads of each tenant were off the processor, by
+// their own clocks, and how many turns there were.
 #include <sched.h>
 #include <unistd.h>
 
@@ -26,6 +26,7 @@ namespace {
 std::atomic<bool> over = false;
 std::atomic<std::int64_t> flood_ns = 0;
 std::atomic<std::int64_t> steady_ns = 0;
+std::atomic<long> turns = 0;
 
 std::int64_t off_ns() {
   const auto now = [](clockid_t clock) {
@@ -48,21 +49,19 @@ void stay_on_last_processor() {
   if (sched_setaffinity(0, sizeof allowed, &allowed) != 0) std::abort();
 }
 
-// Returns the number of turns. The peer gets a byte for each, and at the end one more.
-long pass(int in, int out, long sets) {
+// The peer gets a byte for each turn, and at the end one more.
+void pass(int in, int out, long sets) {
   stay_on_last_processor();
   const std::int64_t before = off_ns();
-  long turns = 0;
   char byte = 0;
-  while (!over) {
+  for (long turn_number = 0; !over; ++turn_number) {
     const customlabels::Scope tenant("tenant", "flood");
-    const customlabels::Scope turn("turn", std::to_string(turns % sets));
+    const customlabels::Scope turn("turn", std::to_string(turn_number % sets));
     if (write(out, &byte, 1) != 1 || read(in, &byte, 1) != 1) break;
     ++turns;
   }
   flood_ns += off_ns() - before;
   if (write(out, &byte, 1) != 1) std::abort();
-  return turns;
 }
 
 }  // namespace
@@ -70,21 +69,28 @@ long pass(int in, int out, long sets) {
 int main(int count, char** arguments) {
   int to[2];
   int fro[2];
-  if (count != 3 || pipe(to) != 0 || pipe(fro) != 0) return 2;
+  int slow[2];
+  if (count != 3 || pipe(to) != 0 || pipe(fro) != 0 || pipe(slow) != 0) return 2;
   const long sets = std::atol(arguments[2]);
-  long turns = 0;
-  std::thread first([&] { turns = pass(fro[0], to[1], sets); });
+  std::thread first([&] { pass(fro[0], to[1], sets); });
   std::thread second([&] { pass(to[0], fro[1], sets); });
-  std::thread steady([] {
+  std::thread steady([&] {
     const customlabels::Scope tenant("tenant", "steady");
     const std::int64_t before = off_ns();
-    while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    char byte = 0;
+    while (!over && read(slow[0], &byte, 1) == 1) continue;
     steady_ns += off_ns() - before;
   });
-  std::this_thread::sleep_for(std::chrono::duration<double>(std::atof(arguments[1])));
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(std::atof(arguments[1]));
+  while (std::chrono::steady_clock::now() < end || turns < sets) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (write(slow[1], "x", 1) != 1) return 1;
+  }
   over = true;
+  if (write(slow[1], "x", 1) != 1) return 1;
   for (std::thread* thread : {&first, &second, &steady}) thread->join();
   std::printf("{\"flood\": %lld, \"steady\": %lld, \"turns\": %ld}\n",
-              static_cast<long long>(flood_ns), static_cast<long long>(steady_ns), turns);
+              static_cast<long long>(flood_ns), static_cast<long long>(steady_ns), turns.load());
   return 0;
 }

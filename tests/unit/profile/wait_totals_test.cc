@@ -124,11 +124,11 @@ TEST_CASE("wait_totals: each label set has the time of its own total") {
   builder.name_labels(1000, kA, process);
   builder.name_labels(1001, kB, process);
   builder.name_labels(1002, kC, process);
-  const WaitTotal totals[] = {a_total(1000, 60), a_total(1001, 7), a_total(1002, 11),
+  const WaitTotal totals[] = {a_total(1000, 60'000), a_total(1001, 7000), a_total(1002, 11'000),
                               a_total(999'999, 3)};  // this number came with a record that was lost
   builder.add_totals(totals, always(process));
   const Profile profile = builder.take(0, 0);
-  CHECK(weights_of(profile) == std::vector<std::uint64_t>{20, 40, 7, 3, 11});
+  CHECK(weights_of(profile) == std::vector<std::uint64_t>{20'000, 40'000, 7000, 3, 11'000});
   // "c" was never sampled: its time has a row that counts no sample, and a thread without a number.
   const SampleRow& unsampled = profile.rows.back();
   CHECK(unsampled.count == 0);
@@ -136,7 +136,7 @@ TEST_CASE("wait_totals: each label set has the time of its own total") {
   CHECK(profile.threads.at(unsampled.thread).tid == Tid{0});
   CHECK(profile.threads.at(unsampled.thread).pid == Pid{1});
   CHECK(profile.label_sets.at(unsampled.label_set).front().value == "c");
-  CHECK(profile.ledger.time.attributed_ns == 81);
+  CHECK(profile.ledger.time.attributed_ns == 78'003);
   CHECK(profile.ledger.time.unsampled_ns == 0);
 }
 
@@ -221,4 +221,19 @@ TEST_CASE("wait_totals: an open wait takes nothing from one that came before it"
   const Profile profile = builder.take(0, 0);
   CHECK(weights_of(profile) == std::vector<std::uint64_t>{5, 1000});
   CHECK(profile.ledger.time.attributed_ns == 1005);
+}
+
+TEST_CASE("wait_totals: a sample that was unreadable takes nothing from the totals of others") {
+  constexpr std::byte kA[] = {std::byte{'a'}};
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  builder.add(a_wait(10, kA), process);
+  Sample unreadable = a_wait(500);
+  unreadable.outcome = LS_UNREADABLE_VANISHED;
+  builder.add(unreadable, process);
+  builder.name_labels(1000, kA, process);
+  const WaitTotal totals[] = {a_total(1000, 60)};
+  builder.add_totals(totals, always(process));
+  const Profile profile = builder.take(0, 0);
+  CHECK(weights_of(profile) == std::vector<std::uint64_t>{60, 0});
 }
