@@ -123,10 +123,18 @@ int Dumping::dump_all() {
   }
   if (!options_.core.empty()) return dump_dead();
   int status = kExitOk;
+  bool ended = false;
+  const std::vector<Pid>& by_id = options_.wanted.processes.pids;
   for (Pid pid : pids_) {
     const int one = dump_live(pid);
-    if (status == kExitOk) status = one;
+    // One that a word has found may have ended since. The others are an answer without it.
+    if (one == kExitNoTarget && std::ranges::find(by_id, pid) == by_id.end()) {
+      ended = true;
+    } else if (status == kExitOk) {
+      status = one;
+    }
   }
+  if (ended && status == kExitOk && !shown_any_) status = kExitNoTarget;
   for (const std::string& line : process_labels_.problems()) log::warning(escape_terminal(line));
   return status;
 }

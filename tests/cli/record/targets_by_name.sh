@@ -73,7 +73,31 @@ run record -d 1 -F 499 --backend ptrace -p "$name,$first" -o both.jsonl
 expect_status "$exit_ok" "by ptrace, one of them named twice"
 (($(jq -s '[.[] | select(.type == "process")] | length' both.jsonl) == 2)) || fail "not two processes"
 rm both.jsonl
-kill -KILL "$first" "$second"
+# One of the two ends after dump has found it, and before dump looks at it: meanwhile dump waits to
+# write its first line to a pipe that is full. The pipe is a big one of zeros.
+mkfifo "$work/full"
+exec 7<>"$work/full"
+head -c 1048576 /dev/zero | dd of="$work/full" oflag=nonblock bs=4096 status=none 2>/dev/null
+"$LABELSCOPE" dump -p "$name" >"$work/stdout" 2>"$work/full" </dev/null 7<&- &
+recorder=$!
+children+=("$recorder")
+writes_to_pipe() { grep -qs pipe_write "/proc/$recorder/stack" "/proc/$recorder/wchan"; }
+wait_until "dump has found them" writes_to_pipe
+kill -KILL "$second"
+wait_until "the second has ended" is_gone "$second"
+tr -d '\0' <"$work/full" >"$work/stderr" 7<&- &
+drain=$!
+children+=("$drain")
+exec 7>&-
+wait "$recorder"
+status=$?
+wait "$drain"
+rm "$work/full"
+expect_status "$exit_ok" "dump of two, one of which has ended"
+expect_said "process $second"
+expect_shown "^Process $first: "
+! grep -q "^Process $second: " "$work/stdout" || fail "dump shows a process that has ended"
+kill -KILL "$first"
 wait_until "both have ended" is_gone "$first"
 wait_until "both have ended" is_gone "$second"
 

@@ -6,7 +6,6 @@
  *   clear()            itself what it computes: the witness of a sample
  *   tid()              the number of this thread */
 #define NAPI_VERSION 8
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>
 #include <node_api.h>
