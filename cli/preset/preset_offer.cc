@@ -57,8 +57,10 @@ std::vector<Fit> find_fits(std::span<const Pid> pids, const ModulePresets& prese
 
 // The labels of the process's first thread, which runs on meanwhile.
 std::string labels_now(const Fit& fit) {
+  const std::string name = fit.process->comm();
   ThreadState thread;
   thread.tid = Tid{raw(fit.pid)};
+  thread.name = name;
   thread.facts = fit.facts.get();
   thread.first = true;
   const Observation seen =

@@ -20,6 +20,14 @@ static inline __u32 ls_own_number(const struct ls_memory* memory) {
   return fake_thread_number;
 }
 
+/* Its name. The test sets it; an empty one is not known. */
+extern char fake_thread_name[16];
+static inline _Bool ls_own_name(const struct ls_memory* memory, void* out) {
+  (void)memory;
+  memcpy(out, fake_thread_name, sizeof fake_thread_name);
+  return fake_thread_name[0] != 0;
+}
+
 /* Whether that thread is the first one of its process. Set by the test. */
 extern _Bool fake_first_thread;
 static inline _Bool ls_is_first_thread(const struct ls_memory* memory) {

@@ -10,6 +10,7 @@
 
 long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
 __u32 fake_thread_number;
+char fake_thread_name[16];
 _Bool fake_first_thread;
 const struct ls_preset_program* (*fake_preset)(__u32 number);
 

@@ -13,6 +13,7 @@ extern "C" {
 
 extern long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
 extern __u32 fake_thread_number;
+extern char fake_thread_name[16];
 extern bool fake_first_thread;
 struct ls_preset_program;
 extern const struct ls_preset_program* (*fake_preset)(__u32 number);

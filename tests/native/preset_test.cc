@@ -19,6 +19,7 @@ constexpr Address kThreadPointer = 0x5000'0800;
 constexpr Address kArena = 0x4000'0000;
 constexpr Address kArenaPages = 4;
 constexpr std::uint32_t kThreadNumber = 4711;
+constexpr std::string_view kThreadName = "http-nio-8080-e";
 
 class Chance {
  public:
@@ -57,8 +58,9 @@ std::string hex_text(std::span<const std::byte> bytes) {
 // Runs a program as its description has it, one statement for each.
 class Model {
  public:
-  Model(const ls_preset_program& program, const FakeMemory& memory, Address located)
-      : program_(program), memory_(memory), located_(located) {}
+  Model(const ls_preset_program& program, const FakeMemory& memory, Address located,
+        std::string_view name)
+      : program_(program), memory_(memory), located_(located), name_(name) {}
 
   Expected run() {
     for (std::size_t at = 0; at < program_.count;) {
@@ -184,6 +186,15 @@ class Model {
         bytes = in_block(step, step.value);
         if (!bytes.empty()) emit(step, bytes);
         break;
+      case LS_PRESET_EMIT_NAME:
+        for (const char c : name_) bytes.push_back(static_cast<std::byte>(c));
+        bytes.resize(LS_PRESET_NAME);
+        if (name_.empty()) {
+          static_cast<void>(has_room());
+        } else {
+          emit(step, bytes);
+        }
+        break;
       default:
         FAIL("an unknown step");
     }
@@ -286,6 +297,7 @@ class Model {
   const ls_preset_program& program_;
   const FakeMemory& memory_;
   Address located_;
+  std::string_view name_;
   std::array<std::uint64_t, LS_PRESET_SLOTS> slots_{};
   std::array<std::vector<std::byte>, LS_PRESET_BLOCKS> blocks_;
   std::size_t used_ = sizeof(ls_preset_labels);
@@ -303,8 +315,9 @@ PresetPlan plan_of(std::span<const ls_preset_step> steps, bool only_main_thread 
   return plan;
 }
 
-ThreadState thread_state(bool first = false) {
+ThreadState thread_state(bool first = false, std::string_view name = {}) {
   ThreadState thread;
+  thread.name = name;
   thread.thread_pointer = kThreadPointer;
   thread.tid = Tid{static_cast<int>(kThreadNumber)};
   thread.first = first;
@@ -316,7 +329,9 @@ ls_preset_step random_label(Chance& chance) {
   step.to = chance.small(LS_PRESET_LABELS);
   step.from = chance.small(4);
   constexpr std::array<std::int32_t, 4> kWidths{1, 2, 4, 8};
-  switch (chance.below(5)) {
+  switch (chance.below(6)) {
+    case 5:
+      return {LS_PRESET_EMIT_NAME, step.to, 0, LS_VARIABLE_ARRAY, 0, 0};
     case 0:
       step.op = LS_PRESET_EMIT;
       step.size = chance.one_in(2) ? LS_VARIABLE_UNSIGNED : LS_VARIABLE_SIGNED;
@@ -473,10 +488,13 @@ TEST_CASE("preset: the kernel side and the reader do what the description of a p
     REQUIRE(!problem);
     const Address located = chance.place();
     plan.base.offset = static_cast<std::int64_t>(located);
-    const Expected expected = Model(plan.program, memory, located).run();
+    const std::string_view name = chance.one_in(4) ? std::string_view() : kThreadName;
+    std::ranges::fill(fake_thread_name, '\0');
+    std::ranges::copy(name, fake_thread_name);
+    const Expected expected = Model(plan.program, memory, located, name).run();
     const ls_tls_recipe recipe = preset_recipe(plan);
 
-    const Observation reader = observe({&recipe, 1}, thread_state(), memory);
+    const Observation reader = observe({&recipe, 1}, thread_state(false, name), memory);
     native_soil(0xa5);
     const Observation kernel =
         NativeReader(memory).observe({&recipe, 1}, kThreadPointer, nullptr, kThreadNumber);

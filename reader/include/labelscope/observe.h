@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
@@ -30,6 +31,7 @@ struct ThreadState {
   const Registers* registers = nullptr;  // null if they are not known
   const ProcessFacts* facts = nullptr;   // those of its process; null if it has none
   bool first = false;                    // true if its number is the process's
+  std::string_view name{};  // at most 15 bytes; empty if it is not known, or not asked for
 };
 
 Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory);

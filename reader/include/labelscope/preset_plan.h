@@ -72,6 +72,8 @@ std::shared_ptr<const PresetPlan> find_preset(std::uint32_t number);
 ls_tls_recipe preset_recipe(PresetPlan plan);
 // Returns the number of a recipe's plan.
 std::uint32_t preset_number(const ls_tls_recipe& recipe);
+// Returns whether the recipe is that of a plan that reads ThreadState::name.
+bool reads_thread_name(const ls_tls_recipe& recipe);
 // Returns what is wrong with a program ("step 3 reads 5 bytes"); nothing if it may run. The walk
 // bounds everything once more, but it does not say what was wrong.
 std::optional<std::string> refuse_program(const ls_preset_program& program);

@@ -47,6 +47,7 @@
 #define LS_PRESET_BLOCK_BYTES 512 /* size of the largest */
 #define LS_PRESET_LABELS 16
 #define LS_PRESET_NODES 8          /* nodes of a list that are searched at most */
+#define LS_PRESET_NAME 16          /* bytes of a thread's name, with at least one NUL */
 #define LS_PRESET_OFFSET (1 << 20) /* the largest offset, in either direction */
 
 /* What a step does. "to", "from", "size", "offset" and "value" are its members; sums wrap around as
@@ -89,7 +90,10 @@ enum ls_preset_op {
   /* Label number `to` are `value` bytes in block[from] at offset; no label if they were not read.
    * `size` is its kind: LS_VARIABLE_ARRAY or _HEX. */
   LS_PRESET_EMIT_FIELD = 15,
-  LS_PRESET_OPS_END = 16
+  /* Label number `to` is the thread's name, its comm, as the kernel knows it: LS_PRESET_NAME bytes,
+   * up to a NUL. No label if it is not known. `size` is LS_VARIABLE_ARRAY. */
+  LS_PRESET_EMIT_NAME = 16,
+  LS_PRESET_OPS_END = 17
 };
 
 /* Bytes of a number: 1, 2, 4 or 8. With this flag the number is signed, and so is the slot. */

@@ -13,6 +13,7 @@
  *   void ls_preset_copy(out, from, size)               at most LS_VARIABLE_MAX_BYTES
  *   __u8* ls_preset_room(host, used)                   where labels go, behind `used` bytes
  *   __u32 ls_preset_thread_number(host)
+ *   int ls_preset_thread_name(host, out)               LS_PRESET_NAME bytes; false if not known
  *
  * A run is begun by ls_preset_begin(); then ls_preset_run_step() is called with 0, and with what it
  * has returned, until that is LS_PRESET_END; ls_preset_outcome() says how it went. The number only
@@ -278,6 +279,13 @@ LS_PRESET_INLINE __u32 ls_preset_emit_field(struct ls_preset_host* host, struct 
   return ls_preset_end_label(run, step, bytes, (__u32)size);
 }
 
+LS_PRESET_INLINE __u32 ls_preset_emit_name(struct ls_preset_host* host, struct ls_preset_run* run,
+                                           const struct ls_preset_step* step) {
+  __u8* bytes = ls_preset_next_label(host, run);
+  if (!bytes || !ls_preset_thread_name(host, bytes)) return LS_LABELLED;
+  return ls_preset_end_label(run, step, bytes, LS_PRESET_NAME);
+}
+
 /* Does what is no comparison. */
 LS_PRESET_INLINE __u32 ls_preset_do(struct ls_preset_host* host, struct ls_preset_run* run,
                                     const struct ls_preset_step* step) {
@@ -317,6 +325,8 @@ LS_PRESET_INLINE __u32 ls_preset_do(struct ls_preset_host* host, struct ls_prese
       return ls_preset_emit_text(host, run, step, address);
     case LS_PRESET_EMIT_FIELD:
       return ls_preset_emit_field(host, run, step);
+    case LS_PRESET_EMIT_NAME:
+      return ls_preset_emit_name(host, run, step);
     default:
       return LS_UNREADABLE_MALFORMED;
   }

@@ -65,6 +65,8 @@ class LiveProcess final : public Target {
   // Returns the number that gettid() returns to one of its threads. It is another number if the
   // process is in a pid namespace of its own, as in a container, and 0 if it is not known.
   Tid number_inside(Tid tid) const;
+  // Returns the name of one of its threads, at most 15 bytes; nothing if the thread has ended.
+  std::string thread_name(Tid tid) const;
   // Returns the first instruction of the program itself. The loader has done its work by then.
   std::optional<Address> entry_point() const;
 

@@ -33,7 +33,7 @@ Status with_core_thread(const CoreFile& core, Tid tid, const HeldThreadUse& use)
   }
   // If the thread pointer is 0, the outcome says that there is none.
   use({found->thread_pointer.value_or(0), tid, &found->registers, nullptr,
-       raw(tid) == raw(core.pid())},
+       raw(tid) == raw(core.pid()), found->name},
       core.memory());
   return {};
 }
@@ -111,8 +111,9 @@ Result<std::chrono::nanoseconds> with_held_thread(const ls_target& target, const
   if (!thread_pointer) return std::move(thread_pointer).error();
   auto registers = stopped->registers();
   if (!registers) return std::move(registers).error();
+  const std::string name = target.process->thread_name(tid);
   use({*thread_pointer, target.process->number_inside(tid), &*registers, nullptr,
-       raw(tid) == raw(target.process->pid())},
+       raw(tid) == raw(target.process->pid()), name},
       target.process->memory());
   return stopped->held();
 }

@@ -23,7 +23,7 @@ std::variant<PresetPlan, Finding> FilePreset::compile(const Reachable& module) c
   const ElfImage& image = *module.module.image;
   const auto variant = choose_variant(preset_, image);
   if (!variant) return Finding{FindingCode::kNoPreset, variant.error().context, kWriteVariant};
-  PresetPlace place{module.module.load_bias, module.file.executable, {}};
+  PresetPlace place{module.module.load_bias, module.file.executable, {}, module.target.is_alive()};
   if (const auto title = module.target.title_address()) place.title = *title;
   auto plan = compile_preset(preset_, *variant, image, place);
   if (plan) return *std::move(plan);

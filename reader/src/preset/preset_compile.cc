@@ -48,8 +48,8 @@ class Compiler : private PresetPlaces {
       if (Status done = compile_need(need); !done) return std::move(done).error();
     }
     for (const DescribedLabel& label : preset_.labels) {
-      if (lacks_title(label)) {
-        plan_.name += (without_title_++ == 0 ? " without " : ", ") + label.key;
+      if (lacks_fact(label)) {
+        plan_.name += (left_out_++ == 0 ? " without " : ", ") + label.key;
       } else if (Status done = compile_label(label); !done) {
         return unfit("label " + label.key + ": " + done.error().context);
       }
@@ -58,11 +58,7 @@ class Compiler : private PresetPlaces {
       };
       plan_.labels.push_back({label.key, transform, transform_text(label)});
     }
-    if (without_title_ == preset_.labels.size()) {
-      return unfit(
-          "the title of the process is not known: a core file does not say where it is, and of "
-          "a live process the kernel says it to those who may trace it");
-    }
+    if (left_out_ == preset_.labels.size()) return unfit(why_left_out());
     if (steps_.size() > LS_PRESET_STEPS) {
       return unfit("it needs " + std::to_string(steps_.size()) +
                    " steps, and a program has at most " + std::to_string(LS_PRESET_STEPS) +
@@ -223,8 +219,29 @@ class Compiler : private PresetPlaces {
 
   // Labels.
 
-  bool lacks_title(const DescribedLabel& label) const {
-    return label.value.base == Base::kTitle && !place_.title;
+  bool lacks_fact(const DescribedLabel& label) const {
+    return label.value.base == Base::kTitle  ? !place_.title
+           : label.value.base == Base::kComm ? !place_.has_thread_names
+                                             : false;
+  }
+
+  // Why none of the labels can be read.
+  std::string why_left_out() const {
+    const auto has = [&](Base base) {
+      return std::ranges::any_of(
+          preset_.labels, [base](const DescribedLabel& label) { return label.value.base == base; });
+    };
+    std::string why;
+    if (has(Base::kTitle)) {
+      why =
+          "the title of the process is not known: a core file does not say where it is, and of a "
+          "live process the kernel says it to those who may trace it";
+    }
+    if (has(Base::kComm)) {
+      why += (why.empty() ? "" : "; and ") +
+             std::string("a core file has the name of the process, and none of its threads' names");
+    }
+    return why;
   }
 
   // Follows the pointers of `let` that an expression begins with, and reads blocks of variables:
@@ -292,8 +309,12 @@ class Compiler : private PresetPlaces {
   }
 
   Status emit(const DescribedLabel& label, unsigned index, Guards& guards) {
-    if (label.value.base == Base::kTitle) {
-      emit_title(index);
+    if (label.value.is_fact()) {
+      if (label.value.base == Base::kTitle) {
+        emit_title(index);
+      } else {
+        add_step(LS_PRESET_EMIT_NAME, index, 0, LS_VARIABLE_ARRAY, 0, 0);
+      }
       return {};
     }
     auto at = evaluate(label.value, guards);
@@ -369,7 +390,7 @@ class Compiler : private PresetPlaces {
   }
 
   bool checks_thread_ = false;
-  std::size_t without_title_ = 0;  // labels that are left out, because the title is not known
+  std::size_t left_out_ = 0;  // labels whose title or thread's name is not known
   PresetPlan plan_;
 };
 

@@ -19,6 +19,7 @@ struct PresetPlace {
   Address load_bias = 0;
   bool is_program = false;       // and no library
   std::optional<Address> title;  // of the process; nothing if that is not known
+  bool has_thread_names = true;  // a core file has the name of its first thread alone
 };
 
 // Fails with kUnsupported if the file does not fit after all: "thd_query_id() is no accessor: it

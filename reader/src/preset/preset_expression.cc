@@ -69,8 +69,9 @@ class Parser {
     }
     made_.name = take_name(rest_);
     if (made_.name.empty()) {
-      return malformed(quoted(all_) +
-                       " begins with no symbol, function, @title, @tid, number or $parameter");
+      return malformed(
+          quoted(all_) +
+          " begins with no symbol, function, @title, @comm, @tid, number or $parameter");
     }
     made_.base = Base::kSymbol;
     if (take(rest_, "()")) made_.base = Base::kFunction;
@@ -86,10 +87,12 @@ class Parser {
     const std::string_view name = take_name(rest_);
     if (name == "title") {
       made_.base = Base::kTitle;
+    } else if (name == "comm") {
+      made_.base = Base::kComm;
     } else if (name == "tid") {
       made_.base = Base::kTid;
     } else {
-      return malformed("there is no @" + std::string(name) + ", only @title and @tid");
+      return malformed("there is no @" + std::string(name) + ", only @title, @comm and @tid");
     }
     return {};
   }
@@ -154,8 +157,8 @@ class Parser {
     if (is_number && (!made_.steps.empty() || made_.type)) {
       return malformed(quoted(all_) + " is a number: no step or type follows it");
     }
-    if (made_.base == Base::kTitle && (!made_.steps.empty() || made_.type)) {
-      return malformed("@title is a text: no step or type follows it");
+    if (made_.is_fact() && (!made_.steps.empty() || made_.type)) {
+      return malformed(quoted(all_) + " is a text: no step or type follows it");
     }
     return {};
   }

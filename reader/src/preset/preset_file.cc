@@ -320,7 +320,7 @@ class FileParser {
     auto value = parse_value(words);
     if (!value) return std::move(value).error();
     label.value = *std::move(value);
-    if (!label.value.type && label.value.base != PresetExpression::Base::kTitle) {
+    if (!label.value.type && !label.value.is_fact()) {
       return malformed("the type is missing: " + label.value.text + ":TYPE; the types are " +
                        variable_types());
     }

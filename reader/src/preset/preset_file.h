@@ -14,10 +14,10 @@
 //   truth  INFO commandstats                               the server's own account, for people
 //
 // An expression begins with a SYMBOL (the variable's place), a name of `let`, FUNCTION() (the
-// result of an accessor, accessor.h), @title, @tid, a number, $PARAMETER, &SYMBOL or SYMBOL.size.
-// Steps lead on: +N, -> (what the pointer there points to), .FUNCTION() (an accessor of what is
-// there) and ->find(+N:u32==C,next=+M,max=K), which searches a list. :TYPE reads the value; the
-// types are those of --variable (variable_spec.h).
+// result of an accessor, accessor.h), @title, @comm (the thread's name), @tid, a number,
+// $PARAMETER, &SYMBOL or SYMBOL.size. Steps lead on: +N, -> (what the pointer there points to),
+// .FUNCTION() (an accessor of what is there) and ->find(+N:u32==C,next=+M,max=K), which searches a
+// list. :TYPE reads the value; the types are those of --variable (variable_spec.h).
 //
 // A file of another origin may be damaged or hostile: everything is bounded, and a refusal has the
 // number of the line. A bad file does no worse than a wrong label, since a preset can only read.
@@ -66,7 +66,19 @@ struct PresetStep {
 };
 
 struct PresetExpression {
-  enum class Base { kSymbol, kLet, kFunction, kTitle, kTid, kNumber, kSymbolAddress, kSymbolSize };
+  enum class Base {
+    kSymbol,
+    kLet,
+    kFunction,
+    kTitle,
+    kComm,
+    kTid,
+    kNumber,
+    kSymbolAddress,
+    kSymbolSize
+  };
+  // Whether it is a text that no step leads to, and that has no type.
+  bool is_fact() const { return base == Base::kTitle || base == Base::kComm; }
   Base base{};
   std::string name{};     // of the symbol, the function or the `let`
   PresetNumber number{};  // kNumber

@@ -308,6 +308,11 @@ std::string LiveProcess::comm() const {
   return read_proc_line(labelscope::proc_path(Tid{raw(pid_)}, "comm"));
 }
 
+std::string LiveProcess::thread_name(Tid tid) const {
+  return read_proc_line("/proc/" + std::to_string(raw(pid_)) + "/task/" + std::to_string(raw(tid)) +
+                        "/comm");
+}
+
 std::string LiveProcess::command_line() const {
   // A process can make /proc/PID/cmdline as long as its memory (prctl(2)).
   constexpr std::size_t kMost = 4096;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "labelscope/preset_plan.h"
 #include "process/copied_text.h"
 #include "sources/label_source.h"
 
@@ -68,6 +69,11 @@ bool SampledProcess::adopt_program() {
 Tid SampledProcess::number_inside(Tid tid) const {
   return any_of(recipes_, &LabelSource::About::needs_number_inside) ? process_->number_inside(tid)
                                                                     : Tid{};
+}
+
+std::string SampledProcess::thread_name(Tid tid) const {
+  return std::ranges::any_of(recipes_, reads_thread_name) ? process_->thread_name(tid)
+                                                          : std::string();
 }
 
 bool SampledProcess::exists() const {

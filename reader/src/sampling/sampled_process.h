@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,8 @@ class SampledProcess {
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
   // Returns LiveProcess::number_inside(), which is read only for a label source that needs it.
   Tid number_inside(Tid tid) const;
+  // Returns LiveProcess::thread_name(), which is read only for a preset that needs it.
+  std::string thread_name(Tid tid) const;
 
   // Returns whether it still runs the known program.
   bool runs_its_program() const { return program_.runs_in(memory()); }

@@ -51,7 +51,8 @@ struct ThreadSnapshot {
   // Returns the state that observe() and explain_thread() take; it points to this snapshot. `facts`
   // are those of the plan.
   ThreadState state_read(const ProcessFacts* facts = nullptr) const {
-    return {thread_pointer.value_or(0), inside, registers ? &*registers : nullptr, facts, first};
+    return {
+        thread_pointer.value_or(0), inside, registers ? &*registers : nullptr, facts, first, name};
   }
 };
 

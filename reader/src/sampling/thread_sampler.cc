@@ -105,9 +105,10 @@ ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process, Tid tid,
     return seen;
   }
   label_bytes_.clear();
+  const std::string name = process.thread_name(tid);
   seen.labels = observe_as_bytes(process.recipes(),
                                  {*thread_pointer, process.number_inside(tid), &*registers, nullptr,
-                                  raw(tid) == raw(process.pid())},
+                                  raw(tid) == raw(process.pid()), name},
                                  process.memory(), label_bytes_);
   if (process.unwinder() != nullptr) {
     seen.stack = process.unwinder()->unwind(*registers, process.memory(), deadline);

@@ -90,6 +90,9 @@ std::string label_problem(const ls_preset_step& step) {
   if (step.op == LS_PRESET_EMIT_TEXT && step.size == LS_VARIABLE_SLICE) {
     return is_slot(step.value) ? "" : "uses slot " + std::to_string(step.value);
   }
+  if (step.op == LS_PRESET_EMIT_NAME) {
+    return step.size == LS_VARIABLE_ARRAY ? "" : "gives no text";
+  }
   if (!is_any_of({LS_VARIABLE_ARRAY, LS_VARIABLE_HEX})) return "gives no text";
   if (step.value != 0 && step.value <= LS_VARIABLE_MAX_BYTES) return "";
   return "gives " + std::to_string(step.value) + " bytes";
@@ -148,7 +151,7 @@ std::string step_problem(const ls_preset_step& step, std::size_t left) {
   }
   const bool compares = step.op == LS_PRESET_UNLESS || step.op == LS_PRESET_NEED;
   const bool emits = step.op == LS_PRESET_EMIT || step.op == LS_PRESET_EMIT_TEXT ||
-                     step.op == LS_PRESET_EMIT_FIELD;
+                     step.op == LS_PRESET_EMIT_FIELD || step.op == LS_PRESET_EMIT_NAME;
   const bool from_slot = step.op != LS_PRESET_FIELD && step.op != LS_PRESET_EMIT_FIELD;
   const bool to_slot = !compares && !emits && step.op != LS_PRESET_BLOCK;
   if (from_slot && !is_slot(step.from)) return "uses slot " + std::to_string(step.from);
@@ -159,7 +162,7 @@ std::string step_problem(const ls_preset_step& step, std::size_t left) {
   if (compares) return comparison_problem(step, left);
   if (emits) {
     if (std::string problem = label_problem(step); !problem.empty()) return problem;
-    if (step.op == LS_PRESET_EMIT) return "";
+    if (step.op == LS_PRESET_EMIT || step.op == LS_PRESET_EMIT_NAME) return "";
   }
   return memory_problem(step);
 }
@@ -177,6 +180,14 @@ std::uint32_t preset_number(const ls_tls_recipe& recipe) {
   static_assert(sizeof recipe.parameters == sizeof parameters);
   std::memcpy(&parameters, recipe.parameters, sizeof parameters);
   return parameters.preset;
+}
+
+bool reads_thread_name(const ls_tls_recipe& recipe) {
+  if (recipe.source != LS_SOURCE_PRESET) return false;
+  const auto plan = find_preset(preset_number(recipe));
+  return plan && std::ranges::any_of(plan->program.step, [](const ls_preset_step& step) {
+           return step.op == LS_PRESET_EMIT_NAME;
+         });
 }
 
 ls_tls_recipe preset_recipe(PresetPlan plan) {

@@ -21,6 +21,7 @@ target_link_libraries(every_source_library PRIVATE labelscope_flags labelscope::
   Threads::Threads)
 set_target_properties(every_source every_source_library PROPERTIES C_VISIBILITY_PRESET hidden)
 labelscope_add_source_program(globals)
+labelscope_add_source_program(named_threads)
 labelscope_add_source_program(variables ${CMAKE_DL_LIBS})
 target_sources(variables PRIVATE ${sources_dir}/variables_twin.c ${sources_dir}/variables_scoped.cc)
 add_library(variables_library MODULE ${sources_dir}/variables_library.c)

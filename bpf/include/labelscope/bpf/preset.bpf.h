@@ -41,6 +41,10 @@ static __always_inline __u32 ls_preset_thread_number(struct ls_preset_host* host
   return ls_own_number(host->memory);
 }
 
+static __always_inline int ls_preset_thread_name(struct ls_preset_host* host, __u8* out) {
+  return ls_own_name(host->memory, out);
+}
+
 /* It uses these functions. */
 #include "labelscope/preset_walk.h"
 

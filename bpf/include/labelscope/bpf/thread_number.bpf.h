@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* This finds the number that a thread itself gets from gettid(): its number in the innermost pid
- * namespace that it is in. The types end in ___ls, as those of thread_pointer.bpf.h. */
+ * namespace that it is in. And it finds its name, which is that of pthread_setname_np(). The types
+ * end in ___ls, as those of thread_pointer.bpf.h. */
 #ifndef LABELSCOPE_THREAD_NUMBER_BPF_H
 #define LABELSCOPE_THREAD_NUMBER_BPF_H
 
@@ -19,6 +20,7 @@ struct task_struct___ls_number {
   int pid;
   int tgid;
   struct pid___ls* thread_pid;
+  char comm[16];
 } __attribute__((preserve_access_index));
 
 /* Returns whether it is the first thread of its process, which has the process's number in each pid
@@ -48,6 +50,18 @@ static __always_inline __u32 ls_own_number(const struct ls_memory* memory) {
   const void* number = (const void*)pid + bpf_core_field_offset(struct pid___ls, numbers) +
                        level * bpf_core_type_size(struct upid___ls);
   return BPF_CORE_READ((const struct upid___ls*)number, nr);
+}
+
+/* Copies the name of the thread whose memory is read: 16 bytes, with a NUL. Returns whether it is
+ * known. */
+static __always_inline _Bool ls_own_name(const struct ls_memory* memory, void* out) {
+#ifdef LS_READ_TASK
+  const struct task_struct___ls_number* task = (const void*)memory->task;
+  return bpf_core_read(out, sizeof(task->comm), &task->comm) == 0;
+#else
+  (void)memory;
+  return bpf_get_current_comm(out, sizeof(((struct task_struct___ls_number*)0)->comm)) == 0;
+#endif
 }
 
 #endif /* LABELSCOPE_THREAD_NUMBER_BPF_H */

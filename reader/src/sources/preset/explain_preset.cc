@@ -80,6 +80,8 @@ class RunStory {
   std::string label(const ls_preset_step& step, const PresetTraceStep& seen) const {
     const std::string key = step.to < plan_.labels.size() ? plan_.labels[step.to].key
                                                           : "label " + std::to_string(step.to);
+    if (seen.label.empty() && step.op == LS_PRESET_EMIT_NAME)
+      return "the label " + key + " is left out: the thread's name is not known";
     if (seen.label.empty())
       return "the label " + key + " is left out: there are too few bytes, or too many";
     const auto value = value_text(step.size, seen.label);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <string_view>
 
 #include "sources/variable/value.h"
 
@@ -9,6 +10,7 @@
 struct ls_preset_host {
   const labelscope::MemorySource& memory;
   std::uint32_t thread_number;
+  std::string_view thread_name;
   // Blocks of the kernel have the same room behind the last byte that may be used.
   std::array<std::uint8_t, LS_MAX_LABEL_BYTES + labelscope::kMostText> labels{};
 };
@@ -36,6 +38,13 @@ void ls_preset_copy(__u8* out, const __u8* from, __u32 size) { std::memcpy(out, 
 __u8* ls_preset_room(ls_preset_host* host, __u64 used) { return host->labels.data() + used; }
 
 __u32 ls_preset_thread_number(ls_preset_host* host) { return host->thread_number; }
+
+int ls_preset_thread_name(ls_preset_host* host, __u8* out) {
+  if (host->thread_name.empty()) return 0;
+  std::memset(out, 0, LS_PRESET_NAME);
+  host->thread_name.copy(reinterpret_cast<char*>(out), LS_PRESET_NAME - 1);
+  return 1;
+}
 
 }  // namespace
 
@@ -79,13 +88,11 @@ void note_comparison(const ls_preset_run& run, const ls_preset_step& step,
 
 PresetReading run_preset(const ls_preset_program& program, std::uint32_t number,
                          const ThreadView& thread, std::vector<PresetTraceStep>* trace) {
-  ls_preset_host host{thread.memory, thread.thread == nullptr
-                                         ? 0
-                                         : static_cast<std::uint32_t>(raw(thread.thread->tid))};
+  const ThreadState state = thread.thread == nullptr ? ThreadState() : *thread.thread;
+  ls_preset_host host{thread.memory, static_cast<std::uint32_t>(raw(state.tid)), state.name};
   ls_preset_run run;
   run.program = program;
-  ls_preset_begin(&run, thread.variable,
-                  thread.thread == nullptr ? 0 : thread.thread->thread_pointer);
+  ls_preset_begin(&run, thread.variable, state.thread_pointer);
   PresetReading reading;
   for (unsigned at = 0; at < LS_PRESET_END;) {
     const bool is_step = at < run.program.count;

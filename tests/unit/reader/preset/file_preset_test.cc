@@ -94,6 +94,7 @@ std::string labels_of(const Server& server, const std::string& text, bool first 
   thread.thread_pointer = 0x7d00'0000'0000;
   thread.tid = Tid{first ? 42 : 43};
   thread.first = first;
+  thread.name = "http-nio-8080-e";
   thread.facts = plan.facts.get();
   const Observation seen = observe(plan.recipes(), thread, server.memory());
   if (seen.outcome != LS_LABELLED) return std::string(outcome_name(seen.outcome));
@@ -202,6 +203,31 @@ TEST_CASE("file preset: labels of a title that is not known are left out, and it
   CHECK(labels_of(server, text) == "number=7");
   CHECK(plan_of(server, text).publishers.at(0).named == "preset shop 2 without title");
   CHECK(labels_of(server, "label title = @title\n").find("the title of the process is not known") !=
+        std::string::npos);
+}
+
+TEST_CASE("file preset: a thread's name is read with what else there is") {
+  const Server server;
+  CHECK(labels_of(server, "label thread = @comm\nlabel port = @comm after \"nio-\"\n",
+                  /*first=*/false) == "thread=http-nio-8080-e port=8080-e");
+  // Without the name there is no label, and the others stay.
+  const ProcessPlan plan = plan_of(server, "label thread = @comm\nlabel number = e+12:u32\n");
+  ThreadState thread;
+  thread.first = true;
+  const Observation seen = observe(plan.recipes(), thread, server.memory());
+  CHECK(seen.labels == LabelSet{{"number", "7", 0}});
+}
+
+TEST_CASE("file preset: names of threads are left out of a core file, and it is said") {
+  class DeadServer : public Server {
+    bool is_alive() const override { return false; }
+  };
+  const DeadServer server;
+  const std::string text = "label thread = @comm\nlabel number = e+12:u32\n";
+  CHECK(labels_of(server, text) == "number=7");
+  CHECK(plan_of(server, text).publishers.at(0).named == "preset shop 2 without thread");
+  CHECK(labels_of(server, "label thread = @comm\n")
+            .find("a core file has the name of the process, and none of its threads' names") !=
         std::string::npos);
 }
 

@@ -105,7 +105,9 @@ TEST_CASE("preset: a line that is not understood is refused with its number") {
   CHECK(refusal_of_line("label b = shop_now+2000000:u64").find("too large") != std::string::npos);
   CHECK(refusal_of_line("label b = shop_now.f:u64").find("an accessor is wanted") !=
         std::string::npos);
-  CHECK(refusal_of_line("label b = @host") == "there is no @host, only @title and @tid");
+  CHECK(refusal_of_line("label b = @host") == "there is no @host, only @title, @comm and @tid");
+  CHECK(refusal_of_line("label b = @comm:cstr") ==
+        "\"@comm:cstr\" is a text: no step or type follows it");
   CHECK(refusal_of_line("label b = 5:u64").find("is a number") != std::string::npos);
   CHECK(refusal_of_line("label b = shop_now->find(+0:u32==1,next=+2,max=9)+1:u8") ==
         "a search looks at 1 to 8 nodes");
