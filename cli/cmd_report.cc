@@ -42,6 +42,7 @@ int run(const ReportOptions& options) {
   ReadRecordings all = read_recordings(options.recordings, options.selection, options.value);
   if (!all.profile) return all.status;
   const MetKeys met = apply_rules(options.labels, *all.profile);
+  cap_values(options.caps, *all.profile);
   if (all.profile->rows.empty()) {
     log::error(options.selection.empty() ? "the recording has no samples"
                                          : why_none_is_left(options.selection, all));

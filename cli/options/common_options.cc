@@ -63,6 +63,23 @@ NamesOfKeys read_names(const std::string& option, const std::vector<std::string>
   return all;
 }
 
+ValueCaps read_caps(const std::string& option, const std::vector<std::string>& texts) {
+  ValueCaps caps;
+  for (const std::string& text : parse_keys(option, texts)) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0) {
+      refuse(option, text, "KEY=N is wanted: the key of a label, and how many values are kept");
+    }
+    const std::string most = text.substr(equals + 1);
+    constexpr Count kNumber{.least = 1, .most = 1'000'000};
+    const std::size_t cap = most == "all" ? kAllValues : kNumber(option, most);
+    if (!caps.emplace(text.substr(0, equals), cap).second) {
+      refuse(option, text, "the label has a number already");
+    }
+  }
+  return caps;
+}
+
 }  // namespace
 
 void MessageOptions::declare(OptionList& list) {
@@ -104,6 +121,11 @@ void OutputOptions::declare(OptionList& list, const std::string& otherwise) {
   list.words("--label-hash", "KEY[,KEY]",
              "Put the values of these labels into 256 groups by a hash (repeatable)", labels.hash,
              parse_keys);
+  list.words("--label-values", "KEY=N|all",
+             "Keep so many values of this label, those with most time, and make (other) of the "
+             "others (repeatable, or with commas); default: all, or what a preset says of its "
+             "label",
+             caps, read_caps);
   list.words("--names", "KEY=FILE",
              "Show values of this label by the names that a file has: on each line a value, a tab "
              "or a comma, and its name (repeatable)",
@@ -163,6 +185,7 @@ void OutputOptions::check() const {
     }
     refuse_left_out(labels, "--names", key);
   }
+  for (const auto& [key, most] : caps) refuse_left_out(labels, "--label-values", key);
   for (const auto* shown : {&summary, &group_by}) {
     const std::string option = shown == &summary ? "--summary" : "--group-by";
     for (const std::string& key : *shown) {

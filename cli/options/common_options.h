@@ -14,6 +14,7 @@
 #include "cli/options/values.h"
 #include "cli/profile/idle.h"
 #include "cli/profile/label_rules.h"
+#include "cli/profile/value_caps.h"
 
 namespace labelscope::cli {
 
@@ -37,6 +38,7 @@ struct OutputOptions {
   bool overwrite = false;
   std::vector<std::string> group_by;
   LabelRules labels;
+  ValueCaps caps;  // of the labels that the user has named
   IdleMode idle = IdleMode::kFold;
   std::vector<std::string> summary;
   bool json = false;  // print the summary as JSON

@@ -89,6 +89,21 @@ void keep_named(PresetDescription& preset, const std::vector<std::string>& named
   });
 }
 
+// How many values a label of each class may have in a recording: a hundred databases or pools,
+// a thousand routes; and as many statements as pg_stat_statements keeps by default, half of the
+// label sets that viewers bear (key_use.h).
+std::size_t cap_of(PresetClass of) {
+  switch (of) {
+    case PresetClass::kLow:
+      return 100;
+    case PresetClass::kMiddle:
+      return 1'000;
+    case PresetClass::kHigh:
+      break;
+  }
+  return 5'000;
+}
+
 void refuse_unknown_label(const std::vector<PresetDescription>& presets, const std::string& name) {
   std::vector<std::string> there;
   for (const PresetDescription& preset : presets) {
@@ -164,6 +179,8 @@ void LabelOptions::check() {
     keep_named(preset, private_labels_);
     for (const DescribedLabel& label : preset.labels) {
       refuse_own_key("--preset", preset.name, label.key);
+      std::size_t& cap = preset_caps[label.key];
+      cap = std::max(cap, cap_of(label.cardinality));
     }
     presets.push_back(std::make_shared<FilePreset>(std::move(preset)));
   }

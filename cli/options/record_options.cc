@@ -140,6 +140,7 @@ void RecordOptions::check(const OptionList& list, const CommandTail& tail) {
   command_line = tail.command_line;
   check_targets(*this);
   unpublished.check();
+  caps.insert(unpublished.preset_caps.begin(), unpublished.preset_caps.end());
   OutputOptions::check();
   choose_backend(list, *this);
   if (call_graph == LS_CALL_GRAPH_NONE) {

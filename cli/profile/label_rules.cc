@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/profile/index_table.h"
-#include "cli/profile/merge.h"
+#include "cli/profile/label_sets.h"
 
 namespace labelscope::cli {
 namespace {
@@ -85,31 +84,16 @@ LabelChanges apply_rules(const LabelRules& rules, LabelSet& labels, MetKeys& met
 MetKeys apply_rules(const LabelRules& rules, Profile& profile) {
   MetKeys met;
   if (rules.empty()) return met;
-  std::vector<LabelSet> sets;
-  std::vector<Index> renamed;
-  std::vector<LabelChanges> changes;
-  IndexTable known_sets;
-  for (LabelSet& labels : profile.label_sets) {
-    changes.push_back(apply_rules(rules, labels, met));
-    const auto next = static_cast<Index>(sets.size());
-    renamed.push_back(known_sets.find_or_insert(
-        hash_of(labels), next, [&](Index index) { return sets[index] == labels; }));
-    if (renamed.back() == next) sets.push_back(std::move(labels));
+  std::vector<std::uint64_t> samples(profile.label_sets.size());
+  for (const SampleRow& row : profile.rows) {
+    if (row.label_set != kNoIndex) samples[row.label_set] += row.count;
   }
-  profile.label_sets = std::move(sets);
-
   LabelChanges all;
-  for (SampleRow& row : profile.rows) {
-    if (row.label_set == kNoIndex) continue;
-    all.left_out += row.count * changes[row.label_set].left_out;
-    all.hashed += row.count * changes[row.label_set].hashed;
-    row.label_set = renamed[row.label_set];
-  }
-  for (WaitRow& row : profile.waits) {
-    if (row.label_set != kNoIndex) row.label_set = renamed[row.label_set];
-  }
-  merge_equal_rows(profile.rows);
-  merge_equal_waits(profile.waits);
+  change_label_sets(profile, [&](Index set, LabelSet& labels) {
+    const LabelChanges changes = apply_rules(rules, labels, met);
+    all.left_out += samples[set] * changes.left_out;
+    all.hashed += samples[set] * changes.hashed;
+  });
   count_labels(all, profile.ledger);
   return met;
 }

@@ -1,4 +1,5 @@
 // This decides which labels are kept, and how: --label-deny, --label-allow, --label-hash, --names.
+// (How many values of a label are kept is decided at the end: value_caps.h.)
 //
 // A key with another value for each request makes as many label sets as there are samples. If it is
 // left out, or put into 256 groups, there are few sets; then rows are equal again, and profiles

@@ -128,6 +128,16 @@ struct WaitRow : WaitGroup {
   std::array<std::uint64_t, LS_WAIT_BUCKETS> lengths{};  // waits by length (sample_kind.h)
 };
 
+// A label whose values were too many (value_caps.h): how many it had, and how much of the samples
+// have one of those that were not kept.
+struct CappedLabel {
+  std::string key;
+  std::size_t values = 0;
+  std::size_t kept = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t weight_ns = 0;
+};
+
 // The time of all sampled threads, as the kernel counts it: CPU time, or for how long they existed
 // if all time is sampled.
 struct TimeLedger {
@@ -196,6 +206,7 @@ struct Profile {
   // left out by what totals do not know.
   std::vector<WaitRow> waits;
   Ledger ledger;
+  std::vector<CappedLabel> capped;  // for messages: no file has it
 
   // Returns what the weights of all value types together measure, for outputs that show one number.
   ValueType whole_value() const;

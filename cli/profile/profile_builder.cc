@@ -6,10 +6,10 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "cli/profile/fit_waits.h"
 #include "cli/profile/index_table.h"
+#include "cli/profile/label_sets.h"
 #include "cli/profile/merge.h"
 #include "cli/profile/wait_reason.h"
 
@@ -205,10 +205,7 @@ const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
 }
 
 Index ProfileBuilder::intern_label_set(LabelSet labels) {
-  // The labels are a set. Their order means nothing, except among publishers that share a key.
-  std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
-    return std::tie(a.key, a.publisher, a.value) < std::tie(b.key, b.publisher, b.value);
-  });
+  sort_labels(labels);
   const auto next = static_cast<Index>(profile_.label_sets.size());
   const Index known = label_sets_.find_or_insert(
       hash_of(labels), next, [&](Index index) { return profile_.label_sets[index] == labels; });

@@ -16,6 +16,7 @@
 #include "cli/host/terminal.h"
 #include "cli/profile/key_use.h"
 #include "cli/profile/label_rules.h"
+#include "cli/profile/value_caps.h"
 #include "cli/report/read_recordings.h"
 #include "cli/text/escape.h"
 #include "cli/text/shares.h"
@@ -84,6 +85,9 @@ void ProfileReport::say_label_sets() const {
   for (const Counter counter : {Counter::kLabelsLeftOut, Counter::kLabelsHashed}) {
     const std::uint64_t count = profile_.ledger.counters[counter];
     if (count != 0) log::info(std::string(text_of(counter).what) + ": " + with_thousands(count));
+  }
+  for (const CappedLabel& label : profile_.capped) {
+    log::warning(escape_terminal(capped_text(label, profile_)));
   }
   const std::optional<ManyLabelSets> many = many_label_sets(profile_);
   if (!many) return;

@@ -105,7 +105,8 @@ struct PresetTransform {
   std::vector<std::pair<std::string, std::string>> map{};  // kMap: names of values
 };
 
-// How many values a label may have: a few (databases), hundreds (routes), or no end of them.
+// How many values a label may have: a few (databases), hundreds (routes), or no end of them. The
+// command line keeps so many of them in a recording.
 enum class PresetClass { kLow, kMiddle, kHigh };
 
 struct DescribedLabel {

@@ -165,6 +165,8 @@ constexpr CounterText kTexts[] = {
     {kLabelsLeftOut, "labels-left-out", kStatistic,
      "labels of samples left out by --label-deny or --label-allow"},
     {kLabelsHashed, "labels-hashed", kStatistic, "labels of samples hashed by --label-hash"},
+    {kLabelsOverCap, "labels-over-cap", kStatistic,
+     "labels of samples whose value became (other), since the label had more values than it may"},
 
 #define LS_STACK_COUNTER_TEXT(end, name, does) \
   {stack_counter(end), "stacks-" name, kStatistic, "stacks that " does},

@@ -81,9 +81,10 @@ enum class Counter : std::uint8_t {
   kSamplesWithFpFrames,
   kFpFrames,
   kMappingsForgotten,
-  // The rules for labels count these.
+  // The rules for labels count these, and what is done with them at the end.
   kLabelsLeftOut,
   kLabelsHashed,
+  kLabelsOverCap,
   // These count stacks by their ends, in the order of enum ls_stack_end: use stack_counter().
   kStacks,
   kCount = kStacks + (LS_STACK_END_COUNT - LS_STACK_ROOT)
