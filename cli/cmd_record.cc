@@ -365,6 +365,7 @@ void Recording::begin_naming() {
 void Recording::finish_profile() {
   const bool cpu_time = kinds().front() == LS_ON_CPU;
   profile_ = recorder_->take_profile(files_, cpu_time ? targets_->whole_time_ns() : 0);
+  learn_names(options_.unpublished.named_ids, profile_);
   cap_values(options_.caps, profile_);
   utsname system{};
   uname(&system);

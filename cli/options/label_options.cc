@@ -181,6 +181,7 @@ void LabelOptions::check() {
       refuse_own_key("--preset", preset.name, label.key);
       std::size_t& cap = preset_caps[label.key];
       cap = std::max(cap, cap_of(label.cardinality));
+      if (!label.names.empty()) named_ids.push_back({label.names, label.key});
     }
     presets.push_back(std::make_shared<FilePreset>(std::move(preset)));
   }

@@ -8,6 +8,7 @@
 
 #include "cli/options/option_list.h"
 #include "cli/process/process_labels.h"
+#include "cli/profile/learned_names.h"
 #include "cli/profile/value_caps.h"
 #include "labelscope/plan.h"
 #include "labelscope/preset_plan.h"
@@ -19,6 +20,7 @@ struct LabelOptions {
   std::vector<VariableSpec> variables;
   ModulePresets presets;
   ValueCaps preset_caps;                // how many values a recording keeps of their labels
+  std::vector<NameOfNumber> named_ids;  // labels of theirs that are the names of other labels
   bool any_preset = false;  // --preset auto: those that fit are used, and none is missed
   ProcessLabelOptions of_process;
 

@@ -87,6 +87,9 @@ struct Process {
   std::vector<std::string> publishers;  // paths, in the order of Label::publisher
   // facts that it has published about itself: service.name, ...
   Attributes attributes;
+  // The first process of the server that it is a part of: that from which it and its siblings were
+  // forked, or itself. While recording alone: no file has it.
+  Pid server{};
 };
 
 struct Stack {

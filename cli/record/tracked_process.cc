@@ -72,6 +72,23 @@ std::uint8_t PublisherTable::adopt_source(ProcessSource source) {
   return adopt({stand_in}).front();
 }
 
+namespace {
+
+// Returns the process that this one, or those before it, were forked from without another program.
+Pid first_of_server(const LiveProcess& process) {
+  // Servers have few generations: PostgreSQL has two.
+  constexpr int kMostGenerations = 8;
+  Pid first = process.pid();
+  auto parent = process.fork_parent();
+  for (int i = 0; parent && i < kMostGenerations; ++i) {
+    first = parent->pid();
+    parent = parent->fork_parent();
+  }
+  return first;
+}
+
+}  // namespace
+
 TrackedProcess::TrackedProcess(Pid pid, ModuleTable& modules, const Planner& planner,
                                const std::vector<VariableSpec>& variables)
     : pid_(pid), modules_(&modules), space_(modules, pid), planner_(planner.for_another_process()) {
@@ -83,6 +100,7 @@ TrackedProcess::TrackedProcess(Pid pid, ModuleTable& modules, const Planner& pla
 
 TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
     : pid_(pid),
+      server_(parent.server()),
       modules_(parent.modules_),
       space_(parent.space_),
       comm_(parent.comm_),
@@ -111,11 +129,13 @@ bool TrackedProcess::publishes() const {
 }
 
 Process TrackedProcess::summary() const {
-  return {pid_, comm_, publisher_paths(), facts() == nullptr ? Attributes() : facts()->attributes};
+  return {pid_, comm_, publisher_paths(), facts() == nullptr ? Attributes() : facts()->attributes,
+          server()};
 }
 
 void TrackedProcess::become(Process summary, bool publishes_nothing) {
   comm_ = std::move(summary.comm);
+  server_ = summary.server;
   publishers_.resume(std::move(summary.publishers));
   auto said = std::make_shared<ProcessFacts>();
   said->attributes = std::move(summary.attributes);
@@ -134,6 +154,7 @@ Status TrackedProcess::refresh(ProcessLabelReader& labels) {
   if (!status) return status;
   std::string name = (*process)->comm();
   if (!name.empty()) comm_ = std::move(name);
+  if (!server_) server_ = first_of_server(**process);
   if (!own_labels_) {
     adopt(labels.read(**process));
   } else if (renews_own_labels_) {
@@ -239,6 +260,7 @@ void TrackedProcess::on_exec() {
   if (!looked_at_) may_have_published_ = true;  // the old program was never planned
   looked_at_ = false;
   own_labels_.reset();
+  server_.reset();
   recipes_.clear();
   plan_ = {};
   ++publisher_epoch_;

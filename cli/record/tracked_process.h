@@ -57,6 +57,7 @@ class TrackedProcess final : public ProcessContext {
   TrackedProcess(Pid pid, const TrackedProcess& parent);
 
   Pid pid() const { return pid_; }
+  Pid server() const { return server_ ? *server_ : pid_; }  // Process::server
   const std::string& comm() const { return comm_; }
   const std::vector<std::string>& publisher_paths() const { return publishers_.paths(); }
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
@@ -143,6 +144,7 @@ class TrackedProcess final : public ProcessContext {
   void adopt(ProcessLabels labels);
 
   Pid pid_;
+  std::optional<Pid> server_;  // nothing until it is known
   ModuleTable* modules_;
   AddressSpace space_;
   std::string comm_;

@@ -82,7 +82,8 @@ void ProfileReport::say_missing_keys() const {
 }
 
 void ProfileReport::say_label_sets() const {
-  for (const Counter counter : {Counter::kLabelsLeftOut, Counter::kLabelsHashed}) {
+  for (const Counter counter :
+       {Counter::kLabelsLeftOut, Counter::kLabelsHashed, Counter::kLabelsLearned}) {
     const std::uint64_t count = profile_.ledger.counters[counter];
     if (count != 0) log::info(std::string(text_of(counter).what) + ": " + with_thousands(count));
   }

@@ -350,6 +350,10 @@ class FileParser {
                                           : PresetClass::kHigh;
       return {};
     }
+    if (words.peek().starts_with("names=")) {
+      label.names = words.take().text.substr(6);
+      return {};
+    }
     return parse_transform(words, label);
   }
 
@@ -397,8 +401,8 @@ class FileParser {
     } else {
       return malformed(
           quoted(words.take().text) +
-          " is not understood: path, word N, after \"TEXT\", fingerprint, map, if, unless "
-          "or class= can stand there");
+          " is not understood: path, word N, after \"TEXT\", fingerprint, map, if, unless, "
+          "class= or names= can stand there");
     }
     if (label.transforms.size() == kMostTransforms) return malformed("too many transforms");
     label.transforms.push_back(std::move(transform));
@@ -407,7 +411,7 @@ class FileParser {
 
   // Parses "1=LWLock 3=Lock", up to what is no such pair.
   static Status parse_map(PresetWords& words, PresetTransform& transform) {
-    while (!words.peek().starts_with("class=")) {
+    while (!words.peek().starts_with("class=") && !words.peek().starts_with("names=")) {
       const std::size_t equals = find_assignment(words.peek());
       if (equals == std::string_view::npos) break;
       const std::string_view pair = words.take().text;
@@ -422,6 +426,14 @@ class FileParser {
     if (made_.name.empty()) return malformed("it has no statement: preset NAME VERSION");
     if (!matched_) return malformed("it has no statement: match SYMBOL...");
     if (made_.labels.empty()) return malformed("it has no label");
+    for (const DescribedLabel& label : made_.labels) {
+      if (label.names.empty()) continue;
+      const auto numbers = std::ranges::find(made_.labels, label.names, &DescribedLabel::key);
+      if (numbers == made_.labels.end() || numbers->key == label.key || numbers->is_private) {
+        return malformed("line " + std::to_string(label.line) + ": names=" + label.names +
+                         " is no other label of this preset");
+      }
+    }
     std::set<std::string> used;
     for (const auto& [name, value] : made_.lets) note_parameters(value, used);
     for (const PresetNeed& need : made_.needs) note_parameters(need.condition, used);

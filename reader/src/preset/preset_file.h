@@ -117,6 +117,9 @@ struct DescribedLabel {
   std::optional<PresetNumber> unless{};       // this number is no label
   bool unless_empty = false;                  // an empty text is no label
   PresetClass cardinality = PresetClass::kMiddle;
+  // A label whose values are numbers of what this one names: db is the name of db_oid. Where only
+  // the number is known, other processes of the server may know the name.
+  std::string names{};
   bool is_private = false;
   std::size_t line = 0;
 };

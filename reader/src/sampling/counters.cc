@@ -167,6 +167,8 @@ constexpr CounterText kTexts[] = {
     {kLabelsHashed, "labels-hashed", kStatistic, "labels of samples hashed by --label-hash"},
     {kLabelsOverCap, "labels-over-cap", kStatistic,
      "labels of samples whose value became (other), since the label had more values than it may"},
+    {kLabelsLearned, "labels-learned", kStatistic,
+     "labels of samples whose name was learned from other samples of the server"},
 
 #define LS_STACK_COUNTER_TEXT(end, name, does) \
   {stack_counter(end), "stacks-" name, kStatistic, "stacks that " does},

@@ -85,6 +85,7 @@ enum class Counter : std::uint8_t {
   kLabelsLeftOut,
   kLabelsHashed,
   kLabelsOverCap,
+  kLabelsLearned,
   // These count stacks by their ends, in the order of enum ls_stack_end: use stack_counter().
   kStacks,
   kCount = kStacks + (LS_STACK_END_COUNT - LS_STACK_ROOT)

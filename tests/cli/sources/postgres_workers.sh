@@ -1,5 +1,6 @@
 # Processes of PostgreSQL without a client: parallel workers have the query and the numbers of their leader, and autovacuum
-# workers a database, but neither user nor query. Which process is which, and for whom, pg_stat_activity says.
+# workers a database, but neither user nor query. Their numbers have the names that sessions of the same recording have for
+# them. Which process is which, and for whom, pg_stat_activity says.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/postgres.sh"
 need_sampling
@@ -44,23 +45,29 @@ record_workers() {
   expect_ledger "$work/$1.jsonl"
 }
 query=$(sql -U postgres -c "select query_id from pg_stat_activity where application_name = 'leader' and backend_type = 'client backend'")
-as_admin "select json_build_object('db_oid', (select oid::text from pg_database where datname = 'shop'), 'user_oid', 'alice'::regrole::oid::text,
+as_admin "select json_build_object('db', 'shop', 'user', 'alice', 'db_oid', (select oid::text from pg_database where datname = 'shop'), 'user_oid', 'alice'::regrole::oid::text,
   'role_oid', 'alice'::regrole::oid::text, 'application', 'leader', 'query_id', '$query')" >"$work/parallel.row"
+# Nobody has a session in template1 and the like, so nobody knows their names.
+as_admin "select json_object_agg(oid::text, datname) from pg_database where datname in ('shop', 'bank')" >"$work/databases"
 mapfile -t owners < <(sql -U postgres -c "select oid from pg_roles where rolname in ('alice', 'bob')")
 # judge_workers <recording>: counts in $work/judged how many samples of each kind of worker have all labels, some, none or
 # wrong ones.
 judge_workers() {
-  PYTHONPATH=$SOURCE_DIR python3 -B - "$1" "$work/workers" "$work/parallel.row" "${owners[@]}" >"$work/judged" <<'PYTHON'
+  PYTHONPATH=$SOURCE_DIR python3 -B - "$1" "$work/workers" "$work/parallel.row" "$work/databases" "${owners[@]}" >"$work/judged" <<'PYTHON'
 import collections, json, sys
 from planned_labels import Recording, has, read_rows
 recording = Recording(sys.argv[1], ["wait_event"])
 (parallel,) = read_rows(sys.argv[3])
+(databases,) = read_rows(sys.argv[4])
+def vacuum(database):
+    # A table is vacuumed by the rights of its owner, everything else by those of the first user.
+    row = {"db_oid": database, "role_oid": ["10", *sys.argv[5:]]}
+    return row | {"db": databases[database]} if database in databases else row
 rows = {}
 for line in open(sys.argv[2]):
     if line.count(",") == 2:
         kind, pid, database = line.strip().split(",")
-        # A table is vacuumed by the rights of its owner, everything else by those of the first user.
-        rows[int(pid)] = (kind, parallel if kind == "parallel worker" else {"db_oid": database, "role_oid": ["10", *sys.argv[4:]]})
+        rows[int(pid)] = (kind, parallel if kind == "parallel worker" else vacuum(database))
 pids = {thread["id"]: thread["pid"] for thread in recording.threads}
 found, examples = collections.Counter(), {}
 for sample in recording.samples:
@@ -71,6 +78,7 @@ for sample in recording.samples:
     what = "none" if not labels else "wrong" if not has(row, labels) else "right" if labels.keys() == row.keys() else "partly"
     found[what if what == "wrong" else f"{kind.split()[0]}_{what}"] += sample["count"]
     if what == "wrong": examples[kind] = labels
+    if "db" in labels: found[f"{kind.split()[0]}_named"] += sample["count"]
 print(json.dumps({**found, "examples": examples}))
 PYTHON
 }
@@ -80,6 +88,10 @@ jq -e '.wrong == null' "$work/judged" >/dev/null || fail "a worker has labels of
 jq -e '.parallel_right > 500 and .parallel_right > 9 * (.parallel_partly + .parallel_none)' "$work/judged" >/dev/null ||
   fail "parallel workers have not the labels of their leader: $(cat "$work/judged")"
 jq -e '.autovacuum_right > 50' "$work/judged" >/dev/null || fail "autovacuum workers have no database: $(cat "$work/judged")"
+jq -e '.parallel_named > 500 and .autovacuum_named > 20' "$work/judged" >/dev/null ||
+  fail "sessions know names of databases that workers have not: $(cat "$work/judged")"
+learned=$(jq -s 'map(select(.type == "ledger"))[0].counters | map(select(.name == "labels-learned"))[0].count' "$work/right.jsonl")
+((learned > 500)) || fail "the ledger has no labels whose names were learned: $learned"
 
 # --- without the check that the entry is this process's, a worker begins with labels of a session that has ended
 edit_preset postgres '/^need  be\+4/d'

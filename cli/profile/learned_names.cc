@@ -1,0 +1,115 @@
+#include "cli/profile/learned_names.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cli/profile/index_table.h"
+#include "cli/profile/label_sets.h"
+#include "cli/profile/merge.h"
+
+namespace labelscope::cli {
+namespace {
+
+const Label* find_key(const LabelSet& labels, const std::string& key) {
+  const auto found = std::ranges::find(labels, key, &Label::key);
+  return found == labels.end() ? nullptr : &*found;
+}
+
+class Learner {
+ public:
+  Learner(std::span<const NameOfNumber> pairs, Profile& profile)
+      : pairs_(pairs), profile_(profile) {
+    for (const Process& process : profile.processes) servers_[process.pid] = process.server;
+    for (std::size_t i = 0; i < profile.label_sets.size(); ++i) {
+      find_set(profile.label_sets[i], static_cast<Index>(i));
+    }
+  }
+
+  void run() {
+    each_row([&](Pid server, Index set) {
+      learn(server, profile_.label_sets[set]);
+      return set;
+    });
+    if (names_.empty()) return;
+    each_row([&](Pid server, Index set) { return with_names(server, set); });
+    merge_equal_rows(profile_.rows);
+    merge_equal_waits(profile_.waits);
+  }
+
+ private:
+  // `visit` gets the server of each row and its label set, once for all equal ones, and returns the
+  // set that the row has from now on.
+  template <class Visit>
+  void each_row(Visit visit) {
+    std::map<std::pair<Pid, Index>, Index> seen;
+    const auto renamed = [&](Pid pid, Index set) {
+      const auto server = servers_.find(pid);
+      if (set == kNoIndex || server == servers_.end()) return set;
+      const auto [entry, fresh] = seen.try_emplace({server->second, set}, set);
+      if (fresh) entry->second = visit(server->second, set);
+      return entry->second;
+    };
+    for (SampleRow& row : profile_.rows) {
+      if (row.thread == kNoIndex) continue;
+      const Index now = renamed(profile_.threads[row.thread].pid, row.label_set);
+      if (now == row.label_set) continue;
+      profile_.ledger.counters[Counter::kLabelsLearned] +=
+          row.count * (profile_.label_sets[now].size() - profile_.label_sets[row.label_set].size());
+      row.label_set = now;
+    }
+    for (WaitRow& row : profile_.waits) row.label_set = renamed(row.pid, row.label_set);
+  }
+
+  void learn(Pid server, const LabelSet& labels) {
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      const Label* number = find_key(labels, pairs_[i].number);
+      const Label* name = find_key(labels, pairs_[i].name);
+      if (number == nullptr || name == nullptr) continue;
+      auto [entry, fresh] = names_.try_emplace({server, i, number->value}, name->value);
+      if (!fresh && entry->second != name->value) entry->second.reset();
+    }
+  }
+
+  Index with_names(Pid server, Index set) {
+    LabelSet labels = profile_.label_sets[set];
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      const Label* number = find_key(labels, pairs_[i].number);
+      if (number == nullptr || find_key(labels, pairs_[i].name) != nullptr) continue;
+      const auto name = names_.find({server, i, number->value});
+      if (name == names_.end() || !name->second) continue;
+      labels.push_back({pairs_[i].name, *name->second, number->publisher});
+    }
+    if (labels.size() == profile_.label_sets[set].size()) return set;
+    sort_labels(labels);
+    const auto next = static_cast<Index>(profile_.label_sets.size());
+    const Index index = find_set(labels, next);
+    if (index == next) profile_.label_sets.push_back(std::move(labels));
+    return index;
+  }
+
+  // Returns the index of an equal set, or `next` if this is the first one.
+  Index find_set(const LabelSet& labels, Index next) {
+    return known_.find_or_insert(hash_of(labels), next,
+                                 [&](Index index) { return profile_.label_sets[index] == labels; });
+  }
+
+  std::span<const NameOfNumber> pairs_;
+  Profile& profile_;
+  std::map<Pid, Pid> servers_;
+  IndexTable known_;
+  // By server, pair and number. Nothing: it has two names.
+  std::map<std::tuple<Pid, std::size_t, std::string>, std::optional<std::string>> names_;
+};
+
+}  // namespace
+
+void learn_names(std::span<const NameOfNumber> pairs, Profile& profile) {
+  if (!pairs.empty()) Learner(pairs, profile).run();
+}
+
+}  // namespace labelscope::cli

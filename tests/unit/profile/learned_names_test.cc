@@ -1,0 +1,83 @@
+// A number that some processes of a server have a name for has that name in the others.
+#include "cli/profile/learned_names.h"
+
+#include "support/catch.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+namespace {
+
+constexpr Pid kServer{100}, kOtherServer{200};
+const NameOfNumber kPairs[] = {{"db_oid", "db"}, {"user_oid", "user"}};
+
+// Each process has one thread and one sample.
+class Recorded {
+ public:
+  void add(int pid, Pid server, LabelSet labels) {
+    Process process;
+    process.pid = Pid{pid};
+    process.server = server;
+    profile.processes.push_back(process);
+    Thread thread;
+    thread.pid = Pid{pid};
+    SampleRow row;
+    row.thread = static_cast<Index>(profile.threads.size());
+    row.label_set = static_cast<Index>(profile.label_sets.size());
+    profile.threads.push_back(thread);
+    profile.label_sets.push_back(std::move(labels));
+    profile.rows.push_back(row);
+  }
+  const LabelSet& labels_of(std::size_t row) const {
+    return profile.label_sets[profile.rows[row].label_set];
+  }
+  Profile profile;
+};
+
+}  // namespace
+
+TEST_CASE("learned names: a worker has the names that a session has for its numbers") {
+  Recorded all;
+  all.add(101, kServer, {{"db_oid", "5", 1}});
+  all.add(102, kServer,
+          {{"db", "shop", 1}, {"db_oid", "5", 1}, {"user", "ada", 1}, {"user_oid", "7", 1}});
+  all.add(103, kServer, {{"db_oid", "6", 1}, {"user_oid", "7", 1}});
+  learn_names(kPairs, all.profile);
+  CHECK(all.labels_of(0) == LabelSet{{"db", "shop", 1}, {"db_oid", "5", 1}});
+  CHECK(all.labels_of(2) == LabelSet{{"db_oid", "6", 1}, {"user", "ada", 1}, {"user_oid", "7", 1}});
+  CHECK(all.profile.ledger.counters[Counter::kLabelsLearned] == 2);
+}
+
+TEST_CASE("learned names: numbers of another server mean nothing") {
+  Recorded all;
+  all.add(101, kServer, {{"db_oid", "5", 0}});
+  all.add(201, kOtherServer, {{"db", "bank", 0}, {"db_oid", "5", 0}});
+  learn_names(kPairs, all.profile);
+  CHECK(all.labels_of(0) == LabelSet{{"db_oid", "5", 0}});
+  CHECK(all.profile.ledger.counters[Counter::kLabelsLearned] == 0);
+}
+
+TEST_CASE("learned names: a number with two names has none") {
+  Recorded all;
+  all.add(101, kServer, {{"db_oid", "5", 0}});
+  all.add(102, kServer, {{"db", "shop", 0}, {"db_oid", "5", 0}});
+  all.add(103, kServer, {{"db", "renamed", 0}, {"db_oid", "5", 0}});
+  learn_names(kPairs, all.profile);
+  CHECK(all.labels_of(0) == LabelSet{{"db_oid", "5", 0}});
+}
+
+TEST_CASE("learned names: a wait has them, too, and equal rows are one") {
+  Recorded all;
+  all.add(101, kServer, {{"db_oid", "5", 0}});
+  all.add(102, kServer, {{"db", "shop", 0}, {"db_oid", "5", 0}});
+  all.profile.rows.push_back(all.profile.rows[0]);
+  all.profile.rows.back().label_set = 1;
+  WaitRow wait;
+  wait.pid = Pid{101};
+  wait.label_set = 0;
+  all.profile.waits.push_back(wait);
+  learn_names(kPairs, all.profile);
+  CHECK(all.profile.rows.size() == 2);
+  CHECK(all.profile.rows[0].count == 2);
+  CHECK(all.profile.waits[0].label_set == all.profile.rows[1].label_set);
+}
