@@ -35,7 +35,9 @@ std::vector<PresetReport> try_presets(const std::vector<PresetDescription>& know
     PresetReport report{
         preset.name, fit.matches, std::move(fit.variant), std::move(fit.why_not), {}};
     for (const DescribedLabel& label : preset.labels) {
-      if (!label.is_private) report.labels.push_back(label.key);
+      // Several ways may lead to one label.
+      const bool again = std::ranges::find(report.labels, label.key) != report.labels.end();
+      if (!label.is_private && !again) report.labels.push_back(label.key);
     }
     reports.push_back(std::move(report));
   }

@@ -312,11 +312,6 @@ class FileParser {
     if (!is_preset_name(key, "_.-")) return malformed("label NAME = EXPRESSION is wanted");
     label.key = key;
     if (!words.take("=")) return malformed("behind the name stands =");
-    if (std::ranges::any_of(made_.labels, [&](const auto& one) {
-          return one.key == key && one.is_private == is_private;
-        })) {
-      return malformed(quoted(key) + " is there already");
-    }
     auto value = parse_value(words);
     if (!value) return std::move(value).error();
     label.value = *std::move(value);
@@ -326,6 +321,13 @@ class FileParser {
     }
     while (!words.empty()) {
       if (Status more = parse_addition(words, label); !more) return more;
+    }
+    // Several ways may lead to one label, each under a condition of its own.
+    if (std::ranges::any_of(made_.labels, [&](const DescribedLabel& one) {
+          return one.key == label.key && one.is_private == is_private &&
+                 (one.conditions.empty() || label.conditions.empty());
+        })) {
+      return malformed(quoted(label.key) + " is there already, and not both have an if");
     }
     made_.labels.push_back(std::move(label));
     return {};

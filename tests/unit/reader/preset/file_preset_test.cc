@@ -206,6 +206,15 @@ TEST_CASE("file preset: labels of a title that is not known are left out, and it
         std::string::npos);
 }
 
+TEST_CASE("file preset: several ways lead to one label, each under its own condition") {
+  const std::string text =
+      "label which = e+12:u32 if e+8:u32 == 2\nlabel which = e+24->+12:u32 if e+8:u32 != 2\n";
+  Server server;
+  CHECK(labels_of(server, text) == "which=7");
+  server.put_entry(kState, std::uint32_t{3});
+  CHECK(labels_of(server, text) == "which=70");
+}
+
 TEST_CASE("file preset: a thread's name is read with what else there is") {
   const Server server;
   CHECK(labels_of(server, "label thread = @comm\nlabel port = @comm after \"nio-\"\n",

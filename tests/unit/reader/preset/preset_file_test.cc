@@ -120,6 +120,8 @@ TEST_CASE("preset: a line that is not understood is refused with its number") {
   CHECK(refusal_of_line("label b = shop_now:cstr unless 0").find("is no number") !=
         std::string::npos);
   CHECK(refusal_of_line("label b = shop_now:u64 class=huge") == "class is low, mid or high");
+  CHECK(refusal_of_line("label b = shop_now:u64\nlabel b = shop_now:u32 if shop_now:u64 > 1")
+            .find("is there already, and not both have an if") != std::string::npos);
   CHECK(refusal_of_line("label b = shop_now:cstr names=c").find("names=c is no other label") !=
         std::string::npos);
   CHECK(refusal_of_line("need shop_now:u64 != 0").find("what it means") != std::string::npos);
