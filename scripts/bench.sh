@@ -9,7 +9,8 @@
 #   scripts/bench.sh costs       what stacks cost, next to perf record: in kernel, target and start (15 minutes)
 #   scripts/bench.sh stacks      how many stacks of ordinary programs are whole, and callers wrong, next to perf record (15 minutes; with
 #                                the programs that are installed)
-#   scripts/bench.sh sources     what each label source costs in the kernel, next to ABI v1 (4 minutes)
+#   scripts/bench.sh sources     what each label source costs in the kernel, next to ABI v1, and the preset of a real
+#                                PostgreSQL, if one is installed (4 minutes)
 #   scripts/bench.sh chain       a million stacks compared with the program's own account (5 minutes)
 #   scripts/bench.sh overhead    how much slower a program gets while it is recorded, next to perf record -g and
 #                                bpftrace, above an empty event and an empty BPF program (8 minutes)

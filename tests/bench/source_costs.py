@@ -9,18 +9,24 @@ kernel's own count (kernel.bpf_stats_enabled), without stacks, less the time of 
 processes. Each source has the labels that it has in practice: ABI v1 five labels of 16 to 32 bytes,
 OpenTelemetry two IDs and three attributes, context_tls_v1 two IDs and two tags, Elastic three IDs,
 --tls a number or a text behind a pointer, Go (with --go) those of that program. "silent" has the
-symbols of ABI v1 and no labels, "none" no source at all.
+symbols of ABI v1 and no labels, "none" no source at all. "postgres" is a session of a real
+PostgreSQL, if one is installed, with all labels of the preset of that name.
 
 Needs root and gcc. Each number is a median; the ratio to ABI v1 is what matters.
 """
 import argparse
+import contextlib
+import glob
 import os
+import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
-from stack_costs import LABEL_SET, build, counted_programs, spent
+from stack_costs import LABEL_SET, aim, build, counted_programs, spent
 
 PROGRAM = LABEL_SET + r"""
 #include <stdint.h>
@@ -80,7 +86,63 @@ int main(void) {
 }
 """
 KINDS = ["none", "silent", "v1", "otel", "context", "elastic", "number", "text"]
-NAMED = {"number": ["--tls", "number:u32"], "text": ["--tls", "name:*str"]}
+NAMED = {"number": ["--tls", "number:u32"], "text": ["--tls", "name:*str"],
+         "postgres": ["--preset", "postgres"]}
+
+
+class Session:
+    """A backend of PostgreSQL that computes, as a target: what is asked of it is its pid, and to end."""
+
+    def __init__(self, pid, client):
+        self.pid, self.client = pid, client
+
+    def kill(self):
+        self.client.kill()
+
+
+@contextlib.contextmanager
+def postgres(folder):
+    """Yields a session of a server of its own, or None and why there is none."""
+    bins = sorted(glob.glob("/usr/lib/postgresql/1[4-8]/bin"))
+    if not bins or not shutil.which("psql") or not shutil.which("runuser"):
+        print("no PostgreSQL 14 to 18 is installed: its row is left out")
+        yield None
+        return
+    os.chmod(folder, 0o755)
+    home = f"{folder}/postgres"
+    os.mkdir(home)
+    shutil.chown(home, "postgres", "postgres")
+    user = ["runuser", "-u", "postgres", "--"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": home}
+    subprocess.run([*user, f"{bins[-1]}/initdb", "-D", f"{home}/data", "-A", "trust"], check=True, **quiet)
+    server = subprocess.Popen([*user, f"{bins[-1]}/postgres", "-D", f"{home}/data", "-k", home, "-h", "", "-F",
+                               "-c", "compute_query_id=on", "-c", "max_parallel_workers_per_gather=0"], **quiet)
+    client = ["psql", "-h", home, "-U", "postgres", "-AtqX"]
+    loop, pid = None, ""
+    try:
+        while subprocess.run([*client, "-c", "select 1"], check=False, **quiet).returncode != 0:
+            if server.poll() is not None:
+                sys.exit("source_costs.py: PostgreSQL has ended at once")
+            time.sleep(0.1)
+        # This statement never ends, reads no table, and needs no more memory as it goes on.
+        loop = subprocess.Popen([*client, "-c", "with recursive t(n) as (select 1::bigint union all "
+                                 "select (n + 1) % 1000 from t) select count(*) from t"],
+                                env={**os.environ, "PGAPPNAME": "bench"}, **quiet)
+        while not pid:
+            time.sleep(0.1)
+            pid = subprocess.run([*client, "-c", "select pid from pg_stat_activity where application_name = 'bench' "
+                                  "and state = 'active'"], check=True, capture_output=True, text=True).stdout.strip()
+        yield Session(int(pid), loop)
+    finally:
+        if pid:
+            os.kill(int(pid), signal.SIGCONT)
+        if loop:
+            loop.kill()
+            loop.wait()
+        # A stopped session would not see that the server ends.
+        postmaster = int(open(f"{home}/data/postmaster.pid", encoding="ascii").readline())
+        os.kill(postmaster, signal.SIGQUIT)
+        server.wait()
 
 
 def main():
@@ -93,7 +155,7 @@ def main():
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("source_costs.py: BPF needs root")
-    with tempfile.TemporaryDirectory() as folder, counted_programs():
+    with tempfile.TemporaryDirectory() as folder, counted_programs(), postgres(folder) as session:
         path = f"{folder}/out.jsonl"
         targets = {}
         for kind in KINDS:
@@ -103,6 +165,8 @@ def main():
             targets["go"] = subprocess.Popen([options.go], stdin=subprocess.PIPE,
                                              stdout=subprocess.PIPE, text=True)
             targets["go"].stdout.readline()
+        if session:
+            targets["postgres"] = session
         # All targets are stopped at first, since only one at a time may run.
         for target in targets.values():
             os.kill(target.pid, 19)
@@ -128,6 +192,9 @@ def main():
             for kind, seen in times.items():
                 middle = statistics.median(seen)
                 print(f"| {kind:7} | {middle:5.0f} ns | ({min(seen):5.0f}, {max(seen):5.0f}) ns | {middle / beside:13.2f} |")
+            if session:
+                ratio = statistics.median(times["postgres"]) / beside
+                aim("BPF time of a sample: preset postgres / five labels of ABI v1", ratio, 3)
         finally:
             sleeper.kill()
             for target in targets.values():
