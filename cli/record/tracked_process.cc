@@ -14,6 +14,7 @@
 #include <span>
 #include <utility>
 
+#include "process/one_look.h"
 #include "sources/label_source.h"
 
 namespace labelscope::cli {
@@ -150,7 +151,8 @@ Status TrackedProcess::refresh(ProcessLabelReader& labels) {
   last_plan_ = Clock::now();
   auto process = LiveProcess::open(pid_);
   if (!process) return std::move(process).error();
-  Status status = space_.load(**process);
+  const OneLook look(**process);
+  Status status = space_.load(look);
   if (!status) return status;
   std::string name = (*process)->comm();
   if (!name.empty()) comm_ = std::move(name);
@@ -162,7 +164,7 @@ Status TrackedProcess::refresh(ProcessLabelReader& labels) {
     if (now != *own_labels_) adopt(std::move(now));
     renews_own_labels_ = next_plan_.has_value();
   }
-  auto plan = planner_.plan(**process);
+  auto plan = planner_.plan(look);
   if (!plan) return std::move(plan).error();
   adopt(*std::move(plan));
   return {};
