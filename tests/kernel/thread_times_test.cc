@@ -86,7 +86,8 @@ TEST_CASE("sampler: the time of threads that live for less than a tick is whole"
   Taken taken;
   SECTION("and each of them shows") {
     expect_whole_time(child, {.frequency_hz = 99}, taken, 1'000'000'000);
-    CHECK(taken.ends.size() > 50);
+    // On an emulated processor a thread takes 20 ms, with its creation and its end.
+    CHECK(taken.ends.size() > 40);
   }
   SECTION("or is counted as lost, where the ring buffer is full") {
     auto sampler = open_sampler({.frequency_hz = 99, .ring_bytes = 4096});
