@@ -52,13 +52,16 @@ of_others() {
     | [map(select(.labels as $one | $labelled | index($one))), map(select(.labels as $one | $labelled | index($one) | not))]
     | map(map(.count) | add // 0) | join(" ")' "$1" | tr -d '"'
 }
-# expect_recorded <backend> <mode> <rate> <argument of planned_labels.py...>
+# expect_recorded <backend> <mode> <rate> <argument of planned_labels.py...> <milliseconds>
 expect_recorded() {
-  local with without
+  local with without ms=${*: -1}
+  set -- "${@:1:$#-1}"
   redis config resetstat >/dev/null
-  record_load "$ticks" -p "$target" --backend "$1" --mode "$2" -F "$3" --call-graph none --preset redis -o "$1.$2.jsonl"
+  record_load $((ms / 10)) -p "$target" --backend "$1" --mode "$2" -F "$3" --call-graph none --preset redis --overwrite -o "$1.$2.jsonl"
   # The commands of a script and EXEC are counted twice.
   redis info commandstats | sed -nE 's/^cmdstat_(sort|zinterstore|zunionstore|eval):calls=[0-9]+,usec=([0-9]+),.*/{"labels":{"command":"\1"},"time":\2}/p' >account
+  judge "$1.$2.jsonl" --ignore state,wait "${@:4}"
+  ! grep -q '"why": "only' "$work/judged" || need_more_time "$(grep '"why"' "$work/judged")"
   expect_planned "$1.$2.jsonl" --ignore state,wait "${@:4}"
   read -r with without < <(of_others "$1.$2.jsonl")
   ((with == 0 && without > 0)) || fail "of other threads $with samples have labels, and $without have none"
@@ -66,19 +69,19 @@ expect_recorded() {
 # commandstats is how long commands took, waiting for a processor included, so it is the time of
 # --mode wall. By ptrace, ticks are skipped while labelscope itself waits for one. In a guest of
 # tests/vm, stopping the five threads takes 25 ms and more, so ptrace has too few samples there, and
-# the sampler's events come at half of 199 Hz at most. But nobody else computes there, so commands
-# take the time of --mode cpu.
-ticks=200 rate=997 in_cpu_time=()
+# the kernel pauses sampling: of 199 samples a second 50 to 140 come. But nobody else computes there,
+# so commands take the time of --mode cpu.
+ms=2000 rate=997 in_cpu_time=()
 if [[ -n ${LABELSCOPE_EMULATED:-} ]]; then
-  ticks=800 rate=199 in_cpu_time=(--account account --apart 0.01)
+  ms=8000 rate=199 in_cpu_time=(--account account --apart 0.01)
 else
-  expect_recorded ptrace wall 499 --account account --apart 0.03
+  with_enough_time "$ms" expect_recorded ptrace wall 499 --account account --apart 0.03
 fi
 if (need_sampling >/dev/null); then
-  expect_recorded bpf cpu "$rate" ${in_cpu_time[@]+"${in_cpu_time[@]}"}
+  with_enough_time "$ms" expect_recorded bpf cpu "$rate" ${in_cpu_time[@]+"${in_cpu_time[@]}"}
   expect_covered command 70
   if "$LABELSCOPE" record --backend bpf --mode wall -o probe.jsonl -- true 2>"$work/stderr"; then
-    expect_recorded bpf wall "$rate" --account account ${in_cpu_time[@]+--apart 0.01}
+    with_enough_time "$ms" expect_recorded bpf wall "$rate" --account account ${in_cpu_time[@]+--apart 0.01}
   else
     expect_said 'Linux 6.18'
   fi
