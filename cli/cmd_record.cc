@@ -194,7 +194,8 @@ Status Recording::add_targets() {
                         .labels = options_.labels,
                         .process_labels = options_.unpublished.of_process,
                         .variables = options_.unpublished.variables,
-                        .presets = options_.unpublished.presets});
+                        .presets = options_.unpublished.presets,
+                        .blames = !options_.blame.empty()});
   Status added = targets_->add_to(*recorder_, opened_.backend);
   if (!added) return with_advice(std::move(added).error());
   return {};

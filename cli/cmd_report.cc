@@ -55,7 +55,8 @@ int run(const ReportOptions& options) {
   ProfileReport report(options, *all.profile);
   bool written = !outputs || report.write_files(*outputs, file_names(options.recordings));
   written &= report.show_summary(outputs && outputs->take_stdout());
-  if (!outputs && options.summary.empty()) {
+  written &= report.show_blame(outputs && outputs->take_stdout());
+  if (!outputs && options.summary.empty() && options.blame.empty()) {
     errno = 0;
     if (!report.show_keys(std::cout, STDOUT_FILENO)) {
       log::error(cannot_write("what the recordings hold to stdout", errno));

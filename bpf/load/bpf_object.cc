@@ -54,7 +54,7 @@ Result<std::uint32_t> largest_cpu_number() {
                    list + "'"};
 }
 
-ls_config make_config(const SamplerOptions& options, std::uint32_t cpus) {
+Result<ls_config> make_config(const SamplerOptions& options, std::uint32_t cpus) {
   ls_config config{};
   config.pid_namespace = own_pid_namespace();
   config.call_graph = options.call_graph;
@@ -62,6 +62,19 @@ ls_config make_config(const SamplerOptions& options, std::uint32_t cpus) {
   config.follow_children = options.follow_children;
   config.worker_flag = worker_flags();
   config.cpus = cpus;
+  config.blame = options.blames && samples_waits(options.mode);
+#if defined(__x86_64__)
+  if (config.blame) {
+    auto distance = preempt_count_distance();
+    if (!distance) {
+      return Error{distance.error().code,
+                   "waits cannot be blamed on anyone (--blame), because interrupts cannot be told "
+                   "from the threads that they interrupt: " +
+                       distance.error().context};
+    }
+    config.preempt_count_distance = *distance;
+  }
+#endif
   config.code_mask = code_mask();
   static_cast<void>(getrandom(&config.label_seed, sizeof config.label_seed, 0));
   config.wakeup_bytes = ring_size(options.ring_bytes) / 2;
@@ -72,14 +85,27 @@ ls_config make_config(const SamplerOptions& options, std::uint32_t cpus) {
 // for those that are there.
 constexpr std::uint32_t kMostLabelSets = 65536;
 constexpr std::uint32_t kMostWaitTotals = 2 * kMostLabelSets;
+// Pairs of who waited and who is to blame.
+constexpr std::uint32_t kMostBlameTotals = 4 * kMostLabelSets;
 
 // The end of a thread is seen from the first moment on in which one may be noted.
 constexpr const char* kWaitPrograms[] = {"on_waiter_exit", "on_wakeup", "on_wakeup_new",
                                          "on_switch"};
+// What runs at each timer of the machine and at each thread that is about to be woken.
+constexpr const char* kBlamePrograms[] = {"on_timer", "on_timer_end", "on_coarse_timer",
+                                          "on_coarse_timer_end", "on_waking"};
 
 void resize(bpf_object* object, const char* name, std::uint32_t entries) {
   if (bpf_map* map = bpf_object__find_map_by_name(object, name)) {
     bpf_map__set_max_entries(map, entries);
+  }
+}
+
+void load_if(bool wanted, std::span<const char* const> programs, bpf_object* object) {
+  for (const char* name : programs) {
+    if (bpf_program* program = bpf_object__find_program_by_name(object, name)) {
+      bpf_program__set_autoload(program, wanted);
+    }
   }
 }
 
@@ -151,6 +177,11 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options
 
 Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& options,
                                                           const SamplerObject& object) {
+  const Result<std::uint32_t> last_cpu = largest_cpu_number();
+  if (!last_cpu) return last_cpu.error();
+  const std::uint32_t cpus = *last_cpu + 1;
+  auto config = make_config(options, cpus);
+  if (!config) return std::move(config).error();
   LibbpfLog log;
   std::size_t size = 0;
   const void* bytes = object.bytes(&size);
@@ -159,9 +190,6 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   loaded->object_ = bpf_object__open_mem(bytes, size, &open_options);
   if (!loaded->object_) return load_error(-errno, log);
 
-  const Result<std::uint32_t> last_cpu = largest_cpu_number();
-  if (!last_cpu) return last_cpu.error();
-  const std::uint32_t cpus = *last_cpu + 1;
   loaded->samples_waits_ = samples_waits(options.mode);
   // Only the programs that are used have slots; the scheduler's comes last.
   const std::uint32_t programs =
@@ -181,13 +209,15 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
     resize(loaded->object_, "wait_totals", kMostWaitTotals);
     resize(loaded->object_, "label_numbers", kMostLabelSets);
   }
-  for (const char* name : kWaitPrograms) {
-    if (bpf_program* program = bpf_object__find_program_by_name(loaded->object_, name)) {
-      bpf_program__set_autoload(program, loaded->samples_waits_);
-    }
+  loaded->blames_ = config->blame != 0;
+  if (loaded->blames_) {
+    resize(loaded->object_, "processors", cpus);
+    resize(loaded->object_, "woken_threads", options.max_threads);
+    resize(loaded->object_, "blame_totals", kMostBlameTotals);
   }
-  const ls_config config = make_config(options, cpus);
-  if (Status status = set_constants(loaded->object_, &config, sizeof(config)); !status) {
+  load_if(loaded->samples_waits_, kWaitPrograms, loaded->object_);
+  load_if(loaded->blames_, kBlamePrograms, loaded->object_);
+  if (Status status = set_constants(loaded->object_, &*config, sizeof(*config)); !status) {
     return std::move(status).error();
   }
   int error = bpf_object__load(loaded->object_);
@@ -252,7 +282,12 @@ Status BpfObject::attach(std::span<const char* const> programs, std::vector<bpf_
   return {};
 }
 
-Status BpfObject::start_waits() { return attach(kWaitPrograms, wait_links_); }
+Status BpfObject::start_waits() {
+  if (blames_) {
+    if (Status status = attach(kBlamePrograms, wait_links_); !status) return status;
+  }
+  return attach(kWaitPrograms, wait_links_);
+}
 
 void BpfObject::stop_waits() {
   const std::vector<bpf_link*> links = std::exchange(wait_links_, {});
@@ -393,6 +428,10 @@ std::vector<std::pair<Tid, ls_off_cpu>> BpfObject::off_cpu_threads() const {
 
 std::vector<std::pair<ls_wait_key, ls_wait_total>> BpfObject::wait_totals() const {
   return entries_of<ls_wait_key, ls_wait_total>(map_fd(object_, "wait_totals"));
+}
+
+std::vector<std::pair<ls_blame_key, ls_blame_total>> BpfObject::blame_totals() const {
+  return entries_of<ls_blame_key, ls_blame_total>(map_fd(object_, "blame_totals"));
 }
 
 Result<ls_untold_waits> BpfObject::untold_waits() const {

@@ -69,6 +69,8 @@ class BpfObject {
   void forget_waiting(Tid tid, std::uint64_t left_ns);
   std::vector<std::pair<Tid, ls_off_cpu>> off_cpu_threads() const;
   std::vector<std::pair<ls_wait_key, ls_wait_total>> wait_totals() const;
+  // Returns what of these waits is blamed on somebody.
+  std::vector<std::pair<ls_blame_key, ls_blame_total>> blame_totals() const;
   // Returns the time of waits for whose totals there was no room.
   Result<ls_untold_waits> untold_waits() const;
   // Cancels the repeated reads that were scheduled and have not run.
@@ -91,6 +93,7 @@ class BpfObject {
   std::vector<bpf_link*> links_;
   std::vector<bpf_link*> wait_links_;
   bool samples_waits_ = false;
+  bool blames_ = false;
   std::uint32_t slots_ = 0;  // slots of all programs that take samples (wire.h), on all CPUs
   int program_fd_ = -1;
   int ring_fd_ = -1;

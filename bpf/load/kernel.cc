@@ -15,6 +15,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include "bpf/load/loading.h"
 #include "bpf/wire/wire.h"  // for the skeletons
@@ -76,6 +80,29 @@ std::vector<bool> kernel_has(std::initializer_list<const char*> functions) {
     if (last_end != std::string::npos) names.erase(0, last_end);
   }
   return found;
+}
+
+Result<std::int64_t> preempt_count_distance() {
+  LibbpfLog silence;
+  const std::unique_ptr<btf, decltype(&btf__free)> kernel(btf__load_vmlinux_btf(), &btf__free);
+  std::optional<std::int64_t> queue;
+  std::optional<std::int64_t> count;
+  const int section =
+      kernel ? btf__find_by_name_kind(kernel.get(), ".data..percpu", BTF_KIND_DATASEC) : -1;
+  if (section > 0) {
+    const btf_type* variables = btf__type_by_id(kernel.get(), static_cast<std::uint32_t>(section));
+    const std::span entries(btf_var_secinfos(variables), btf_vlen(variables));
+    for (const btf_var_secinfo& entry : entries) {
+      const btf_type* variable = btf__type_by_id(kernel.get(), entry.type);
+      const std::string_view name = btf__name_by_offset(kernel.get(), variable->name_off);
+      if (name == "runqueues") queue = entry.offset;
+      if (name == "__preempt_count") count = entry.offset;
+    }
+  }
+  if (queue && count) return *count - *queue;
+  return Error{ErrorCode::kUnsupported,
+               "its BTF does not say where the kernel counts interrupts (the per-CPU variables "
+               "runqueues and __preempt_count)"};
 }
 
 bool has_kernel_types() { return access("/sys/kernel/btf/vmlinux", R_OK) == 0; }

@@ -41,6 +41,11 @@ bool has_kernel_types();
 // run in the kernel only.
 std::uint32_t worker_flags();
 
+// Returns how many bytes behind a processor's run queue the kernel counts what runs there: code
+// that must not be preempted, soft and hard interrupts (blame.bpf.h). kUnsupported if the BTF does
+// not show that.
+Result<std::int64_t> preempt_count_distance();
+
 // Returns whether bpf(2) requires CAP_BPF for every access to a map that is open already (before
 // 5.19).
 bool map_access_needs_capability();

@@ -18,6 +18,7 @@ enum class RetryMode { kAuto, kOff };
 
 struct SamplerOptions {
   SampleMode mode = SampleMode::kCpu;
+  bool blames = false;  // if it samples waits: they are blamed on who made the threads wait
   std::uint32_t frequency_hz = 99;
   ls_call_graph call_graph = LS_CALL_GRAPH_FP;  // how the user's part of a stack is taken
   bool kernel_stacks = true;

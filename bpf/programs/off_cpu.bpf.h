@@ -20,13 +20,9 @@
 #ifndef LABELSCOPE_BPF_OFF_CPU_BPF_H
 #define LABELSCOPE_BPF_OFF_CPU_BPF_H
 
-#include <bpf/bpf_tracing.h>
+#include "bpf/programs/blame.bpf.h"
 
-#include "bpf/programs/take_sample.bpf.h"
-#include "bpf/programs/wait_totals.bpf.h"
-
-/* These are bits of the kernel's task->flags and task->__state. */
-#define LS_TASK_KERNEL 0x00200000
+/* These are bits of the kernel's task->__state. */
 #define LS_STATE_UNINTERRUPTIBLE 0x02
 #define LS_STATE_STOPPED (0x04 | 0x08) /* by a signal, or by a tracer */
 #define LS_STATE_DEAD 0x80
@@ -41,15 +37,6 @@ struct pt_regs___ls_call {
 #endif
 } __attribute__((preserve_access_index));
 
-/* The key is the thread's number as labelscope's own pid namespace counts. User space puts the
- * threads in that are there at the start; the others come when they first leave a processor. */
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __type(key, __u32);
-  __type(value, struct ls_off_cpu);
-  __uint(max_entries, 1);
-} off_cpu_threads SEC(".maps");
-
 /* The weight of a short wait that is drawn, in nanoseconds. User space raises it if there are more
  * samples than it has budgeted for (waiting_threads.h). */
 struct {
@@ -58,22 +45,6 @@ struct {
   __type(value, __u64);
   __uint(max_entries, 1);
 } off_cpu_unit SEC(".maps");
-
-/* Reads the labels of the current thread, which leaves its processor. Returns their number. */
-static __always_inline __u64 ls_labels_at_leaving(const struct ls_found_process* found,
-                                                  struct ls_ids ids) {
-  struct ls_slot slot = ls_slot_of(LS_PROGRAM_SWITCH);
-  struct ls_scratch* own = ls_scratch_at(slot.index);
-  if (!own) return LS_UNREADABLE_VANISHED;
-  ls_copy_process(own, found);
-  own->reading.x28 = ls_wanted_x28(0, &own->reading.recipes);
-  ls_read_current(slot.index, own);
-  /* What is missing now may be there when the thread returns: the page, or the recipe of a program
-   * that has just begun. */
-  if (own->reading.fault.size || own->reading.labels.head.outcome == LS_UNREADABLE_NOT_RELOCATED)
-    return LS_LABELS_LATER;
-  return ls_told_number(own, ids.pid);
-}
 
 /* Returns the weight of a wait: its length if that is `unit` or more. A shorter one weighs `unit`
  * with the probability length / unit, and otherwise nothing. So the weights of many short waits add
@@ -125,6 +96,7 @@ static __always_inline void ls_add_late(struct ls_off_cpu* thread, __u64 labels)
     struct ls_wait_key key = {
         .labels = labels, .pid = thread->pid, .system_call = thread->system_call, .part = part};
     ls_add_waits(&key, ns, count);
+    if (config.blame) ls_blame_late(thread, &key);
   }
 }
 
@@ -147,35 +119,6 @@ static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, 
   return drawn;
 }
 
-/* Returns the entry of a thread. One that has the number of a thread which has ended, unseen, is
- * removed: the number may belong to a program now that is not recorded. */
-static __always_inline struct ls_off_cpu* ls_off_cpu_of(struct ls_ids ids) {
-  if (ids.pid == 0) return 0;
-  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
-  if (!thread || thread->pid == ids.pid) return thread;
-  bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
-  return 0;
-}
-
-/* Does what ls_ids_of() does. These programs see every switch of the machine, and the kernel lets
- * them read the tasks of their tracepoints without a helper. */
-static __always_inline struct ls_ids ls_ids_of_argument(struct task_struct* task) {
-  if (config.pid_namespace != 0) return ls_ids_of(task, config.pid_namespace);
-  struct ls_ids ids = {.pid = task->tgid, .tid = task->pid};
-  return ids;
-}
-
-/* Threads of the kernel and of io_uring never come back to user mode, so they cannot take samples.
- * They wait for work alone. */
-static __always_inline _Bool ls_takes_samples(const struct task_struct* task) {
-  return !(task->flags & (LS_TASK_KERNEL | config.worker_flag));
-}
-
-static __always_inline _Bool ls_is_recorded(const struct ls_found_process* found) {
-  const struct ls_process* process = found->process;
-  return process && !(process->until_exec && process->exec_count == *found->exec_count);
-}
-
 struct ls_leaving {
   _Bool runnable;
   _Bool stopped;
@@ -190,7 +133,7 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_leaving
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread) {
     if (!ls_is_recorded(&found) || task->flags & LS_TASK_EXITING) return;
-    struct ls_off_cpu fresh = {.pid = ids.pid};
+    struct ls_off_cpu fresh = {.pid = ids.pid, .tid = ids.tid};
     if (bpf_map_update_elem(&off_cpu_threads, &ids.tid, &fresh, BPF_NOEXIST)) {
       ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
       return;
@@ -221,6 +164,7 @@ static __always_inline void ls_return(struct task_struct* task, __u64 now) {
   /* User space may have added the entry after `now` was read. */
   __u64 waited = woken > thread->left_ns ? woken - thread->left_ns : 0;
   __u64 queued = now > woken ? now - woken : 0;
+  if (config.blame) ls_blame_wait(thread, thread->left_ns, woken, now);
   thread->left_ns = 0;
   __u32 zero = 0;
   const __u64* unit = bpf_map_lookup_elem(&off_cpu_unit, &zero);
@@ -251,6 +195,7 @@ int BPF_PROG(on_switch, _Bool preempted, struct task_struct* leaves, struct task
         .uninterruptible = !preempted && state & LS_STATE_UNINTERRUPTIBLE};
     ls_leave(leaves, how, now);
   }
+  if (config.blame) ls_end_turn(leaves, now);
   ls_return(comes, now);
   return 0;
 }
@@ -264,6 +209,7 @@ int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
   ls_add_late(thread, LS_UNREADABLE_VANISHED);
   ls_lose_drawn(thread, LS_COUNT_WAITS_OF_ENDED);
   bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
+  if (config.blame) bpf_map_delete_elem(&woken_threads, &ids.tid);
   return 0;
 }
 
@@ -287,6 +233,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct* task) {
   struct ls_found_process found = ls_find_process(ids.pid);
   if (ids.pid == 0 || !ls_is_recorded(&found)) return 0;
   struct ls_off_cpu fresh = {.pid = ids.pid,
+                             .tid = ids.tid,
                              .left_ns = bpf_ktime_get_ns(),
                              .labels = LS_LABELS_LATER,
                              .system_call = LS_CALL_NONE};

@@ -89,6 +89,7 @@ class LoadedSampler final : public BpfSampler {
   Counters counters() const override;
   std::string_view event_name() const override { return events_->name(); }
   std::vector<WaitTotal> wait_totals() const override { return wait_totals_; }
+  std::vector<BlameTotal> blame_totals() const override { return blame_totals_; }
   bool retries() const override { return object_->retries(); }
   std::string_view retry_problem() const override { return object_->retry_problem(); }
   bool retries_refused() const override { return object_->retries_refused(); }
@@ -141,6 +142,7 @@ class LoadedSampler final : public BpfSampler {
   std::uint64_t open_waits_ = 0;  // samples of waits that had not ended
   std::array<std::uint64_t, LS_OUTCOME_COUNT> open_outcomes_{};
   std::vector<WaitTotal> wait_totals_;
+  std::vector<BlameTotal> blame_totals_;
   PerfRing::Handler mappings_;
   std::optional<ls_counters> final_;
 };
@@ -447,6 +449,7 @@ bool LoadedSampler::is_sampling_waits() const {
 void LoadedSampler::take_open_waits() {
   if (!waiting_) return;
   wait_totals_ = waiting_->totals();
+  blame_totals_ = waiting_->blame();
   waiting_->take_open([this](const Sample& sample) {
     ++open_waits_;
     ++open_outcomes_[sample.outcome];

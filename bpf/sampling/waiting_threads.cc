@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <ctime>
 #include <set>
 #include <string>
@@ -118,7 +119,8 @@ Status WaitingThreads::hold_budget() {
   return object_.set_wait_unit(unit_ns_);
 }
 
-Result<bool> WaitingThreads::note(Tid tid, const ls_off_cpu& thread) {
+Result<bool> WaitingThreads::note(Tid tid, ls_off_cpu thread) {
+  thread.tid = static_cast<std::uint32_t>(raw(tid));
   auto added = object_.add_waiting(tid, thread);
   if (added || added.error().code != ErrorCode::kLimit) return added;
   ++without_room_;
@@ -259,17 +261,45 @@ void WaitingThreads::take_open(const Take& take) {
   }
 }
 
+namespace {
+
+std::uint64_t labels_of(std::uint64_t number) {
+  const bool known = number < LS_OUTCOME_COUNT || number >= LS_FIRST_LABEL_NUMBER;
+  return known ? number : kUnknownLabels;
+}
+
+WaitTotal total_of(const ls_wait_key& key) {
+  WaitTotal made;
+  made.pid = Pid{static_cast<std::int32_t>(key.pid)};
+  made.kind = kKindOfPart[key.part];
+  made.system_call = key.system_call;
+  made.labels = labels_of(key.labels);
+  return made;
+}
+
+}  // namespace
+
+std::vector<BlameTotal> WaitingThreads::blame() const {
+  std::vector<BlameTotal> all;
+  for (const auto& [key, total] : object_.blame_totals()) {
+    BlameTotal made;
+    made.wait = total_of(key.wait);
+    made.wait.time_ns = total.ns;
+    made.wait.count = total.count;
+    made.kind = static_cast<ls_blame_kind>(key.who.kind);
+    made.pid = Pid{static_cast<std::int32_t>(key.who.pid)};
+    made.labels = labels_of(key.who.labels);
+    const auto* comm = reinterpret_cast<const char*>(key.who.comm);
+    made.name.assign(comm, strnlen(comm, sizeof key.who.comm));
+    all.push_back(std::move(made));
+  }
+  return all;
+}
+
 std::vector<WaitTotal> WaitingThreads::totals() const {
   std::vector<WaitTotal> all;
   for (const auto& [key, total] : object_.wait_totals()) {
-    WaitTotal made;
-    made.pid = Pid{static_cast<std::int32_t>(key.pid)};
-    made.kind = kKindOfPart[key.part];
-    made.system_call = key.system_call;
-    made.labels = key.labels;
-    if (key.labels >= LS_OUTCOME_COUNT && key.labels < LS_FIRST_LABEL_NUMBER) {
-      made.labels = kUnknownLabels;
-    }
+    WaitTotal made = total_of(key);
     made.time_ns = total.ns;
     made.count = total.count;
     std::ranges::copy(total.log2, made.lengths.begin());

@@ -59,6 +59,7 @@ class WaitingThreads {
   // Returns what the kernel has added up. Those of which it knows no more than the kind have the
   // process 0.
   std::vector<WaitTotal> totals() const;
+  std::vector<BlameTotal> blame() const;
 
  private:
   // What a thread's labels were while it was in the wait that had begun then.
@@ -68,7 +69,7 @@ class WaitingThreads {
   };
   std::unordered_map<std::int32_t, ThreadSnapshot> read_threads(Pid pid);
   // Returns false if the thread is known already, or there is no room for it.
-  Result<bool> note(Tid tid, const ls_off_cpu& thread);
+  Result<bool> note(Tid tid, ls_off_cpu thread);
   // `wait` has what all entries of the process have in common.
   Status begin_queued(const std::vector<Tid>& runnable, ls_off_cpu wait);
   void take(Tid tid, const ls_off_cpu& thread, const __u64 (&parts)[LS_WAIT_PARTS],

@@ -34,6 +34,7 @@
   X(LS_COUNT_WAITS_WITHOUT_TOTAL, kWaitsWithoutTotal)        /* the map of totals is full */       \
   X(LS_COUNT_LABEL_SETS_WITHOUT_ROOM, kLabelSetsWithoutRoom) /* of whose waits there are totals */ \
   X(LS_COUNT_DROPPED_LABEL_SETS, kDroppedLabelSets)          /* another record of them follows */  \
+  X(LS_COUNT_BLAME_WITHOUT_ROOM, kBlameWithoutRoom)          /* the map of totals is full */       \
   X(LS_COUNT_CHILD_NOT_FOLLOWED, kChildrenNotFollowed)       /* the map of processes is full */
 
 #define LS_COUNTER_ENUMERATOR(name, counter) name,

@@ -19,6 +19,7 @@
 
 #include "labelscope/label_blocks.h"
 #include "labelscope/tls_recipe.h"
+#include "sampling/blame_kind.h"
 #include "sampling/sample_kind.h"
 #include "unwind/stack.h"
 
@@ -47,7 +48,7 @@ enum ls_record_type {
  * on each CPU: an entry of each map that it writes to without a lock. */
 enum ls_sampling_program {
   LS_PROGRAM_EVENT = 0,  /* sample() */
-  LS_PROGRAM_SWITCH = 1, /* on_switch() */
+  LS_PROGRAM_SWITCH = 1, /* on_switch() and on_waking(), neither of which interrupts the other */
   LS_SAMPLING_PROGRAMS = 2
 };
 
@@ -169,6 +170,25 @@ struct ls_wait_total {
   __u32 log2[LS_WAIT_BUCKETS];
 };
 
+/* Who made a thread wait. */
+struct ls_blamed {
+  __u64 labels;            /* of LS_BLAME_THREAD: a number as above */
+  __u32 pid;               /* of LS_BLAME_THREAD, as labelscope counts */
+  __u32 kind;              /* enum ls_blame_kind */
+  __u8 comm[LS_COMM_SIZE]; /* of LS_BLAME_PROCESS: its name */
+};
+
+/* All waits of one total for which one is to blame. */
+struct ls_blame_key {
+  struct ls_wait_key wait;
+  struct ls_blamed who;
+};
+
+struct ls_blame_total {
+  __u64 ns;
+  __u64 count;
+};
+
 /* A thread of a recorded process, as a value of the map `off_cpu_threads` (off_cpu.bpf.h). Its
  * times are by CLOCK_MONOTONIC. */
 struct ls_off_cpu {
@@ -182,7 +202,7 @@ struct ls_off_cpu {
   __s32 system_call;               /* as in ls_sample_head */
   __u32 part;                      /* enum ls_wait_part: its first part */
   __u32 at_work;                   /* its task work is scheduled */
-  __u32 reserved;
+  __u32 tid;                       /* as labelscope counts */
 #ifdef __bpf__
   struct bpf_task_work work;
 #else
@@ -202,10 +222,14 @@ struct ls_config {
   __u32 call_graph;    /* enum ls_call_graph */
   __u32 kernel_stacks;
   __u32 follow_children;
-  __u32 worker_flag;  /* bit of task->flags that marks io_uring's threads; 0 if there is none */
-  __u32 cpus;         /* the largest number of a CPU plus one: each program has so many slots */
-  __u64 label_seed;   /* the secret that label numbers begin with */
-  __u64 code_mask;    /* the bits of a return address that are not its signature (aarch64) */
+  __u32 worker_flag; /* bit of task->flags that marks io_uring's threads; 0 if there is none */
+  __u32 cpus;        /* the largest number of a CPU plus one: each program has so many slots */
+  __u32 blame;       /* waits are blamed on others (blame.bpf.h) */
+  __u32 reserved;
+  __u64 label_seed; /* the secret that label numbers begin with */
+  __u64 code_mask;  /* the bits of a return address that are not its signature (aarch64) */
+  /* x86-64, with `blame`: bytes from a processor's run queue to its preempt_count */
+  __s64 preempt_count_distance;
   __u64 wakeup_bytes; /* fill level of the ring buffer at which its reader is woken */
 };
 
@@ -219,8 +243,10 @@ LS_ASSERT(sizeof(struct ls_process) == 32 + LS_MAX_PUBLISHERS * sizeof(struct ls
 LS_ASSERT(sizeof(struct ls_label_set_head) == 24);
 LS_ASSERT(sizeof(struct ls_wait_key) == 24);
 LS_ASSERT(sizeof(struct ls_wait_total) == 144);
+LS_ASSERT(sizeof(struct ls_blamed) == 32);
+LS_ASSERT(sizeof(struct ls_blame_key) == 56);
 LS_ASSERT(sizeof(struct ls_off_cpu) == 112);
-LS_ASSERT(sizeof(struct ls_config) == 48);
+LS_ASSERT(sizeof(struct ls_config) == 64);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 64);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, kind) == 70);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/answer/blame.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
 #include "cli/text/shares.h"
@@ -140,6 +141,7 @@ Result<std::vector<SeenValues>> select(Profile& profile, const Selection& select
       return one.holds(labels.group_value(labels.stand_in(row), one.key()));
     });
   });
+  select_blame(profile, selection);
   profile.ledger = ledger_of_rows(profile);
   profile.remarks.push_back("only samples " + words_of(selection));
   if (without_moment_ns != 0) {

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/answer/blame.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/options/values.h"
 #include "cli/text/escape.h"
@@ -139,7 +140,12 @@ void OutputOptions::declare(OptionList& list, const std::string& otherwise) {
                  in_words(keys_of_every_sample(), " and ") + ", and with stacks " +
                  std::string(kFunctionKey),
              summary, parse_keys);
-  list.flag("--json", "With --summary: a line of JSON for each label", json);
+  list.words("--blame", "KEY[,KEY]",
+             "Print who made whom wait, by value of these labels (repeatable): each row is of "
+             "threads that waited, each column of those because of which; with --mode offcpu or "
+             "wall by BPF",
+             blame, parse_keys);
+  list.flag("--json", "With --summary or --blame: a line of JSON for each label", json);
 }
 
 void OutputOptions::check() const {
@@ -186,13 +192,24 @@ void OutputOptions::check() const {
     refuse_left_out(labels, "--names", key);
   }
   for (const auto& [key, most] : caps) refuse_left_out(labels, "--label-values", key);
-  for (const auto* shown : {&summary, &group_by}) {
-    const std::string option = shown == &summary ? "--summary" : "--group-by";
+  for (const auto* shown : {&summary, &group_by, &blame}) {
+    const std::string option = shown == &summary    ? "--summary"
+                               : shown == &group_by ? "--group-by"
+                                                    : "--blame";
     for (const std::string& key : *shown) {
       refuse_left_out(labels, option, key);
     }
   }
-  if (json && summary.empty()) refuse("--json has a meaning with --summary only");
+  for (const std::string& key : blame) {
+    if (is_key_of_blame(key)) continue;
+    refuse("--blame", key,
+           "waits are added up by labels, and by " +
+               in_words({std::string(kPidKey), std::string(kCommKey)}, " and ") + ", not by " +
+               key);
+  }
+  if (json && summary.empty() && blame.empty()) {
+    refuse("--json has a meaning with --summary or --blame only");
+  }
 }
 
 void declare_drop_to(OptionList& list, std::optional<User>& user) {

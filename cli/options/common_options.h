@@ -41,7 +41,8 @@ struct OutputOptions {
   ValueCaps caps;  // of the labels that the user has named
   IdleMode idle = IdleMode::kFold;
   std::vector<std::string> summary;
-  bool json = false;  // print the summary as JSON
+  std::vector<std::string> blame;  // labels by which is shown who made whom wait
+  bool json = false;               // print these tables as JSON
   MessageOptions messages;
 
   // `otherwise` describes what is written if no output is named.

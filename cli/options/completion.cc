@@ -113,7 +113,7 @@ Candidates values_of(const CLI::Option& option, const ChoicesOf& choices,
   if (name == "--pid") return behind_commas(processes(), typed);
   if (name == "--preset") return behind_commas(presets(), typed);
   for (const char* takes_keys :
-       {"--summary", "--where", "--label-deny", "--label-allow", "--label-hash"}) {
+       {"--summary", "--blame", "--where", "--label-deny", "--label-allow", "--label-hash"}) {
     if (name == takes_keys) return behind_commas(label_keys(words), typed);
   }
   Candidates found;

@@ -48,6 +48,21 @@ void declare_sampling(OptionList& list, RecordOptions& options) {
             options.unwind_cache, NotEmpty{"the folder"});
 }
 
+// Only the kernel's scheduler knows who wakes whom.
+void choose_blame(RecordOptions& options) {
+  if (options.blame.empty()) return;
+  const std::string key = options.blame.front();
+  if (!samples_waits(options.mode)) {
+    refuse("--blame", key,
+           "it says who made threads wait, and --mode cpu looks at none that waits: add --mode "
+           "offcpu or --mode wall");
+  }
+  if (options.backend == Backend::kPtrace) {
+    refuse("--blame", key, "it needs --backend bpf: ptrace does not see who wakes a thread");
+  }
+  options.backend = Backend::kBpf;
+}
+
 void check_targets(const RecordOptions& options) {
   if (options.wanted.empty() && options.command.empty()) {
     refuse(
@@ -143,6 +158,7 @@ void RecordOptions::check(const OptionList& list, const CommandTail& tail) {
   caps.insert(unpublished.preset_caps.begin(), unpublished.preset_caps.end());
   OutputOptions::check();
   choose_backend(list, *this);
+  choose_blame(*this);
   if (call_graph == LS_CALL_GRAPH_NONE) {
     kernel_stacks = false;
     const std::string function(kFunctionKey);

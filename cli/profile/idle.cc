@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/profile/blame.h"
 #include "cli/profile/index_table.h"
 #include "cli/profile/merge.h"
 #include "cli/profile/wait_reason.h"
@@ -33,7 +34,7 @@ class IdleRows {
   explicit IdleRows(const Profile& profile) : profile_(profile) {
     for (const LabelSet& labels : profile.label_sets) waits_.push_back(waits_for_work(labels));
   }
-  // `row` is a SampleRow or a WaitRow.
+  // `row` is a SampleRow, a WaitRow or a BlameRow.
   bool contains(const auto& row) const {
     const TimeKind* kind = time_kind(profile_.values[row.value]);
     return kind != nullptr && kind->kind == LS_WAITING && row.outcome == LS_UNLABELLED &&
@@ -95,6 +96,7 @@ std::optional<Profile> without_idle(const Profile& profile, IdleMode mode, IdleT
       return true;
     });
     std::erase_if(shown.waits, [&](const WaitRow& row) { return rows.contains(row); });
+    std::erase_if(shown.blame, [&](const BlameRow& row) { return rows.contains(row); });
     leave_out(shown.ledger, idle);
     return shown;
   }
@@ -107,8 +109,12 @@ std::optional<Profile> without_idle(const Profile& profile, IdleMode mode, IdleT
   for (WaitRow& row : shown.waits) {
     if (rows.contains(row)) row.label_set = sets.fold(row.label_set);
   }
+  for (BlameRow& row : shown.blame) {
+    if (rows.contains(row)) row.label_set = sets.fold(row.label_set);
+  }
   merge_equal_rows(shown.rows);
   merge_equal_waits(shown.waits);
+  merge_equal_blame(shown.blame);
   return shown;
 }
 

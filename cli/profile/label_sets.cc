@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/profile/blame.h"
 #include "cli/profile/index_table.h"
 #include "cli/profile/merge.h"
 
@@ -34,8 +35,14 @@ void change_label_sets(Profile& profile, const std::function<void(Index, LabelSe
   for (WaitRow& row : profile.waits) {
     if (row.label_set != kNoIndex) row.label_set = renamed[row.label_set];
   }
+  for (BlameRow& row : profile.blame) {
+    for (Index* set : {&row.label_set, &row.by.label_set}) {
+      if (*set != kNoIndex) *set = renamed[*set];
+    }
+  }
   merge_equal_rows(profile.rows);
   merge_equal_waits(profile.waits);
+  merge_equal_blame(profile.blame);
 }
 
 }  // namespace labelscope::cli

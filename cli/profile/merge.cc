@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "cli/profile/blame.h"
 #include "cli/profile/index_table.h"
 
 namespace labelscope::cli {
@@ -125,6 +126,14 @@ Status merge(Profile& to, Profile from) {
   append(to.rows, from.rows);
   for (WaitRow& row : from.waits) move_by(row.label_set, label_sets);
   append(to.waits, from.waits);
+  for (BlameRow& row : from.blame) {
+    move_by(row.label_set, label_sets);
+    move_by(row.by.label_set, label_sets);
+  }
+  append(to.blame, from.blame);
+  if (to.has_blame != from.has_blame) {
+    drop_blame(to, "of one of the recordings, " + why_no_blame(to.has_blame ? from : to));
+  }
   add(to.ledger, from.ledger);
   return {};
 }

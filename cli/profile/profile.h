@@ -19,6 +19,7 @@
 #include "labelscope/label.h"
 #include "labelscope/process_facts.h"
 #include "labelscope/unique_fd.h"
+#include "sampling/blame_kind.h"
 #include "sampling/counters.h"
 #include "unwind/stack.h"
 
@@ -131,6 +132,26 @@ struct WaitRow : WaitGroup {
   std::array<std::uint64_t, LS_WAIT_BUCKETS> lengths{};  // waits by length (sample_kind.h)
 };
 
+// What made threads wait.
+struct Blamed {
+  ls_blame_kind kind = LS_BLAME_UNKNOWN;
+  std::uint8_t outcome = 0;    // of LS_BLAME_THREAD: as in SampleRow, of its labels at that moment
+  Pid pid{};                   // of LS_BLAME_THREAD
+  Index label_set = kNoIndex;  // of LS_BLAME_THREAD
+  std::string name;            // of LS_BLAME_PROCESS
+};
+
+// A part of the waits of a WaitRow, or of waits that have not ended (LS_STILL_WAITING).
+struct BlameRow {
+  Pid pid{};
+  Index label_set = kNoIndex;
+  std::uint8_t outcome = 0;
+  std::uint8_t value = 0;
+  std::uint64_t time_ns = 0;
+  std::uint64_t count = 0;  // waits, or turns of others on a processor
+  Blamed by;
+};
+
 // A label whose values were too many (value_caps.h): how many it had, and how much of the samples
 // have one of those that were not kept.
 struct CappedLabel {
@@ -208,6 +229,10 @@ struct Profile {
   // Totals of waits, whose time the rows have, too. Empty if no waits were sampled, or if rows were
   // left out by what totals do not know.
   std::vector<WaitRow> waits;
+  // Who made whom wait (blame.h), if that was recorded.
+  bool has_blame = false;
+  std::vector<BlameRow> blame;
+  std::string why_no_blame;  // if it was left out again; as words
   Ledger ledger;
   std::vector<CappedLabel> capped;  // for messages: no file has it
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "cli/profile/blame.h"
 #include "cli/profile/fit_waits.h"
 #include "cli/profile/index_table.h"
 #include "cli/profile/label_sets.h"
@@ -225,18 +226,24 @@ void ProfileBuilder::name_labels(std::uint64_t number, std::span<const std::byte
       Numbered{{label_bytes.begin(), label_bytes.end()}, process.plan_epoch(), std::move(meaning)});
 }
 
+bool ProfileBuilder::is_known(std::uint64_t number) const {
+  return number < LS_OUTCOME_COUNT || numbered_.contains(number);
+}
+
+ProfileBuilder::Meaning ProfileBuilder::meaning_of_number(std::uint64_t number,
+                                                          const ProcessOfWaits& of) {
+  const auto named = numbered_.find(number);
+  if (named == numbered_.end()) return {of.labels, static_cast<std::uint8_t>(number)};
+  const Numbered& numbered = named->second;
+  const bool is_valid = of.process != nullptr && of.process->plan_epoch() == numbered.plan_epoch;
+  Observation meaning = is_valid ? meaning_of(numbered.label_bytes, *of.process) : numbered.meaning;
+  return {std::move(meaning.labels), static_cast<std::uint8_t>(meaning.outcome)};
+}
+
 WaitRow ProfileBuilder::row_of(const WaitTotal& total, const ProcessOfWaits& of) {
+  auto [labels, outcome] = meaning_of_number(total.labels, of);
   WaitRow row;
-  row.outcome = static_cast<std::uint8_t>(total.labels);
-  LabelSet labels = of.labels;
-  if (const auto named = numbered_.find(total.labels); named != numbered_.end()) {
-    const Numbered& numbered = named->second;
-    const bool is_valid = of.process != nullptr && of.process->plan_epoch() == numbered.plan_epoch;
-    Observation meaning =
-        is_valid ? meaning_of(numbered.label_bytes, *of.process) : numbered.meaning;
-    row.outcome = static_cast<std::uint8_t>(meaning.outcome);
-    labels = std::move(meaning.labels);
-  }
+  row.outcome = outcome;
   add_wait_reason(labels, total.kind, total.system_call, of.scheduler);
   apply_rules(rules_, labels, met_keys_);
   row.pid = total.pid;
@@ -248,17 +255,64 @@ WaitRow ProfileBuilder::row_of(const WaitTotal& total, const ProcessOfWaits& of)
   return row;
 }
 
+namespace {
+
+// Asks about each process once.
+class ProcessesOfWaits {
+ public:
+  explicit ProcessesOfWaits(const FindProcessOfWaits& find) : find_(find) {}
+  const ProcessOfWaits& operator()(Pid pid) {
+    const auto [of, fresh] = known_.try_emplace(raw(pid));
+    if (fresh) of->second = find_(pid);
+    return of->second;
+  }
+
+ private:
+  const FindProcessOfWaits& find_;
+  std::unordered_map<std::int32_t, ProcessOfWaits> known_;
+};
+
+}  // namespace
+
+void ProfileBuilder::add_blame(std::span<const BlameTotal> totals, const FindProcessOfWaits& find) {
+  profile_.has_blame = true;
+  ProcessesOfWaits processes(find);
+  for (const BlameTotal& total : totals) {
+    // Nobody knows which label set this time is of, so it has no row in the matrix.
+    if (!is_known(total.wait.labels)) continue;
+    const WaitRow waited = row_of(total.wait, processes(total.wait.pid));
+    BlameRow row;
+    row.pid = waited.pid;
+    row.label_set = waited.label_set;
+    row.outcome = waited.outcome;
+    row.value = waited.value;
+    row.time_ns = waited.time_ns;
+    row.count = waited.count;
+    row.by.kind = total.kind;
+    row.by.name = total.name;
+    if (total.kind == LS_BLAME_THREAD) {
+      const std::uint64_t number =
+          is_known(total.labels) ? total.labels : std::uint64_t{LS_UNREADABLE_LOST};
+      auto [labels, outcome] = meaning_of_number(number, processes(total.pid));
+      apply_rules(rules_, labels, met_keys_);
+      row.by.pid = total.pid;
+      row.by.label_set = intern_label_set(std::move(labels));
+      row.by.outcome = outcome;
+    }
+    profile_.blame.push_back(std::move(row));
+  }
+  blame_open_waits(profile_);
+}
+
 void ProfileBuilder::add_totals(std::span<const WaitTotal> totals, const FindProcessOfWaits& find) {
   UnknownWaits unknown{};
-  std::unordered_map<std::int32_t, ProcessOfWaits> processes;
+  ProcessesOfWaits processes(find);
   for (const WaitTotal& total : totals) {
-    if (total.labels >= LS_OUTCOME_COUNT && !numbered_.contains(total.labels)) {
+    if (!is_known(total.labels)) {
       unknown[value_of(total.kind)] += total.time_ns;
       continue;
     }
-    const auto [of, fresh] = processes.try_emplace(raw(total.pid));
-    if (fresh) of->second = find(total.pid);
-    profile_.waits.push_back(row_of(total, of->second));
+    profile_.waits.push_back(row_of(total, processes(total.pid)));
   }
   merge_equal_waits(profile_.waits);
   unsampled_ns_ += fit_waits(profile_, unknown);

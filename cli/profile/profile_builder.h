@@ -116,6 +116,8 @@ class ProfileBuilder {
                    ProcessContext& process);
   // Fits the weights of waits, which have errors of chance, to their totals.
   void add_totals(std::span<const WaitTotal> totals, const FindProcessOfWaits& find);
+  // Takes what is known of who made threads wait. Call it before add_totals().
+  void add_blame(std::span<const BlameTotal> totals, const FindProcessOfWaits& find);
   // Settles the accounts and moves out threads, locations, stacks, label sets and rows, and the
   // ledger of time. The caller fills in the rest of the Profile.
   Profile take(std::uint64_t lost_ns, std::uint64_t whole_ns);
@@ -137,6 +139,13 @@ class ProfileBuilder {
     std::uint64_t plan_epoch = 0;
     Observation meaning;  // at that epoch
   };
+  // What a number of labels means: the labels, and the outcome.
+  struct Meaning {
+    LabelSet labels;
+    std::uint8_t outcome;
+  };
+  bool is_known(std::uint64_t number) const;
+  Meaning meaning_of_number(std::uint64_t number, const ProcessOfWaits& of);
   WaitRow row_of(const WaitTotal& total, const ProcessOfWaits& of);
   void weigh(const Sample& sample, Index row);
   std::uint8_t value_of(ls_sample_kind kind);

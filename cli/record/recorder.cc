@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "cli/host/exit_status.h"
+#include "cli/profile/blame.h"
 #include "cli/profile/merge.h"
 #include "process/child_processes.h"
 #include "process/cpu_times.h"
@@ -350,6 +351,10 @@ void Recorder::settle_unplanned(Profile& profile) const {
   };
   for (WaitRow& row : profile.waits) settle(row, row.pid);
   merge_equal_waits(profile.waits);
+  for (BlameRow& row : profile.blame) {
+    settle(row, row.pid);
+    settle(row.by, row.by.pid);
+  }
   for (SampleRow& row : profile.rows) {
     if (!settle(row, profile.threads[row.thread].pid)) continue;
     profile.ledger.outcomes[LS_UNREADABLE_NOT_RELOCATED] -= row.count;
@@ -366,7 +371,9 @@ ProcessOfWaits Recorder::process_of_waits(Pid pid) {
 Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns) {
   Counters counters = sampler_->counters();
   if (samples_waits_) {
-    builder_.add_totals(sampler_->wait_totals(), [this](Pid pid) { return process_of_waits(pid); });
+    const auto find = [this](Pid pid) { return process_of_waits(pid); };
+    if (options_.blames) builder_.add_blame(sampler_->blame_totals(), find);
+    builder_.add_totals(sampler_->wait_totals(), find);
   }
   Profile profile = builder_.take(has_accounts_ ? counters.lost_thread_ns : 0, time_ns);
   Ledger& ledger = profile.ledger;
@@ -385,6 +392,7 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   ledger.counters[Counter::kMappingsForgotten] = modules_.forgotten();
   count_labels(builder_.label_changes(), ledger);
   settle_unplanned(profile);
+  if (profile.has_blame) complete_blame(profile);
   for (auto& [pid, gone] : gone_) profile.processes.push_back(std::move(gone.process));
   for (const auto& [pid, process] : processes_) profile.processes.push_back(process->summary());
   std::ranges::sort(profile.processes, {}, &Process::pid);

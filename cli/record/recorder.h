@@ -54,6 +54,7 @@ class Recorder final : private EventHandler {
     ProcessLabelOptions process_labels{};
     std::vector<VariableSpec> variables{};  // variables whose values are labels
     ModulePresets presets{};                // labels of stock servers
+    bool blames = false;                    // waits are blamed on who made threads wait
   };
 
   // Samples nothing yet.

@@ -138,7 +138,8 @@ void RecordReport::explain_missing_labels() const {
 }
 
 bool RecordReport::show_labels(const Outputs& outputs) {
-  const bool written = show_summary(outputs.take_stdout());
+  bool written = show_summary(outputs.take_stdout());
+  written &= show_blame(outputs.take_stdout());
   if (quiet_) return written;
   // If stderr cannot be written to, there is no way to report that.
   static_cast<void>(show_keys(std::cerr, STDERR_FILENO));

@@ -48,6 +48,7 @@ std::string keep_tables(const RecordOptions& options, TableWorker& tables) {
 Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targets) {
   SamplerOptions sampling;
   sampling.mode = options.mode;
+  sampling.blames = !options.blame.empty();
   sampling.frequency_hz = options.frequency_hz;
   const CallGraph* call_graph = find_call_graph(Backend::kBpf, options.call_graph);
   sampling.call_graph = call_graph->value;

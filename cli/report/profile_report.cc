@@ -10,10 +10,12 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/answer/blame.h"
 #include "cli/answer/summary.h"
 #include "cli/format/common/ledger_text.h"
 #include "cli/host/log.h"
 #include "cli/host/terminal.h"
+#include "cli/profile/blame.h"
 #include "cli/profile/key_use.h"
 #include "cli/profile/label_rules.h"
 #include "cli/profile/value_caps.h"
@@ -68,6 +70,24 @@ bool ProfileReport::show_summary(bool stdout_is_taken) {
   return written;
 }
 
+bool ProfileReport::show_blame(bool stdout_is_taken) {
+  if (options_.blame.empty()) return true;
+  if (!shown().has_blame) {
+    log::error("--blame: " + escape_terminal(why_no_blame(shown())));
+    return false;
+  }
+  const int fd = stdout_is_taken ? STDERR_FILENO : STDOUT_FILENO;
+  std::ostream& out = stdout_is_taken ? std::cerr : std::cout;
+  errno = 0;
+  if (!options_.json && !options_.summary.empty()) out << '\n';
+  const Status status = options_.json ? render_blame_json(shown(), options_.blame, out)
+                                      : render_blame(shown(), options_.blame,
+                                                     style_for(options_.messages.color, fd), out);
+  const bool written = status && out.flush();
+  if (!written) log::error(cannot_write("who made whom wait to stdout", errno));
+  return written;
+}
+
 bool ProfileReport::show_keys(std::ostream& out, int fd) const {
   SummaryStyle style = style_for(options_.messages.color, fd);
   if (!options_.summary.empty()) style.functions = 0;
@@ -78,6 +98,7 @@ void ProfileReport::say_missing_keys() const {
   std::set<std::string> known;
   add_keys(profile_, known);
   warn_of_unknown_keys(options_.summary, "--summary", known);
+  warn_of_unknown_keys(options_.blame, "--blame", known);
   warn_of_unknown_keys(options_.group_by, "--group-by", known);
 }
 

@@ -25,6 +25,9 @@ class ProfileReport {
   // Prints the tables of --summary on stdout, or on stderr if a file goes to stdout. Returns false
   // if that failed; the error has been reported.
   bool show_summary(bool stdout_is_taken);
+  // Prints the matrices of --blame in the same way. Returns false also if the profile does not know
+  // who made whom wait.
+  bool show_blame(bool stdout_is_taken);
   // Prints the label keys seen, and the functions, unless a summary has shown them. Returns false
   // if that failed.
   bool show_keys(std::ostream& out, int fd) const;

@@ -100,6 +100,7 @@ ls_config everything(ls_call_graph call_graph = LS_CALL_GRAPH_FP) {
   config.follow_children = 1;
   config.worker_flag = worker_flags();
   config.wakeup_bytes = 1 << 16;
+  config.blame = 1;
   return config;
 }
 

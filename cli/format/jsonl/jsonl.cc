@@ -14,6 +14,7 @@
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
 #include "cli/format/format.h"
+#include "cli/format/jsonl/jsonl_blame.h"
 #include "cli/text/text.h"
 
 namespace labelscope::cli {
@@ -44,6 +45,7 @@ Json header_json(const Profile& profile) {
     header["values"] = array_json(
         profile.values, [](const ValueType& value) { return bytes_json(text_of(value)); });
   }
+  if (profile.has_blame) header["blame"] = true;
   if (!profile.counts_samples()) header["counted"] = bytes_json(profile.counted);
   if (!profile.remarks.empty()) header["remarks"] = array_json(profile.remarks, bytes_json);
   return header;
@@ -170,6 +172,10 @@ Status render_jsonl(const Profile& profile, const RenderOptions& /*options*/, st
   for (const WaitRow& row : profile.waits) {
     if (!out) break;
     out << waits_json(row).dump() << '\n';
+  }
+  for (const BlameRow& row : profile.blame) {
+    if (!out) break;
+    out << blame_json(row).dump() << '\n';
   }
   out << ledger_json(profile.ledger).dump() << '\n';
   return flush_output(out);

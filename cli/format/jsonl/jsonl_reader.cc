@@ -13,6 +13,7 @@
 #include "cli/format/common/ledger_text.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
+#include "cli/format/jsonl/jsonl_blame.h"
 #include "cli/format/jsonl/jsonl_fields.h"
 #include "cli/text/shares.h"
 #include "cli/text/text.h"
@@ -155,6 +156,7 @@ Status Reader::take_header(Fields fields) {
   profile.start_monotonic_ns = fields.number("start_monotonic_ns");
   profile.duration_ns = fields.number("duration_ns");
   profile.period_ns = fields.number("period_ns");
+  profile.has_blame = fields.yes("blame");
   fields.each("remarks", [&](const Json& remark) {
     if (profile.remarks.size() == kMostRemarks) return;
     profile.remarks.push_back(fields.bytes_of(remark).substr(0, kLongestRemark));
@@ -212,6 +214,7 @@ std::string_view Reader::take_table_line(const std::string& type, Fields& fields
   if (type == "stack") return place(profile.stacks, fields, stack(fields));
   if (type == "labels") return place(profile.label_sets, fields, label_set(fields));
   if (type == "waits") return take_waits(fields);
+  if (type == "blame") return take_blame(fields, profile, outcomes_, budget_);
   return {};  // line of a later version
 }
 

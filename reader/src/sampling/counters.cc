@@ -60,6 +60,8 @@ constexpr CounterText kTexts[] = {
      "there were more label sets than totals are kept for (65,536)"},
     {kDroppedLabelSets, "dropped-label-sets", kStatistic,
      "label sets of waits that had to be sent again, because the ring buffer was full"},
+    {kBlameWithoutRoom, "blame-without-room", kProblem, "waits that are blamed on nobody",
+     "there were more pairs of label sets than are kept (262,144)"},
     {kRecordsMalformed, "records-malformed", kProblem,
      "records of the BPF programs that contradict themselves", "this is a defect of labelscope"},
     {kSamplesNotHeld, "samples-not-held", kProblem,

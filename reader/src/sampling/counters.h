@@ -43,6 +43,7 @@ enum class Counter : std::uint8_t {
   kWaitsWithoutTotal,
   kLabelSetsWithoutRoom,
   kDroppedLabelSets,
+  kBlameWithoutRoom,
   // The BPF sampler counts these.
   kRecordsMalformed,
   kSamplesNotHeld,

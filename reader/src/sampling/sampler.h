@@ -23,6 +23,7 @@
 #include "labelscope/result.h"
 #include "labelscope/tls_recipe.h"
 #include "labelscope/unique_fd.h"
+#include "sampling/blame_kind.h"
 #include "sampling/counters.h"
 #include "sampling/sample_kind.h"
 #include "unwind/stack.h"
@@ -129,6 +130,15 @@ struct WaitTotal {
 };
 inline constexpr std::uint64_t kUnknownLabels = LS_OUTCOME_COUNT;
 
+// What of such a total one is to blame for.
+struct BlameTotal {
+  WaitTotal wait;  // without lengths; how many waits, or parts of them
+  ls_blame_kind kind = LS_BLAME_UNKNOWN;
+  Pid pid{};                 // of LS_BLAME_THREAD
+  std::uint64_t labels = 0;  // the same, as in WaitTotal
+  std::string name;          // of LS_BLAME_PROCESS, as bytes
+};
+
 // A process has this recipe until it is planned, so that its samples are not taken for unlabelled
 // ones.
 inline constexpr ls_tls_recipe kNotPlanned = [] {
@@ -165,6 +175,8 @@ class Sampler {
   virtual Counters counters() const = 0;
   // Totals of waits, after stop(). They are empty if the mode does not sample waits.
   virtual std::vector<WaitTotal> wait_totals() const { return {}; }
+  // What is known of who made threads wait, after stop(). It is empty if that was not asked for.
+  virtual std::vector<BlameTotal> blame_totals() const { return {}; }
   // Returns why a thread of a target may not be looked at, in words for the first such thread;
   // nothing if all may.
   virtual std::string refusal() const { return {}; }

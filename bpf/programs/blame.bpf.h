@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* These are the totals of who made whom wait (--blame): the time of waits by the labels of the
+ * thread that waited, and by what made it wait.
+ *
+ *   waiter   ...runs |------- waits -------|---- runnable ----| runs...
+ *                                          |                  |
+ *                                    sched_waking        sched_switch
+ *                                    runs in the         who had this processor meanwhile:
+ *                                    waker: its labels   |-- turn --|-- turn --|-- turn --|
+ *                                                            ^ each with the labels at its end
+ *
+ * A thread that is woken by another one waited because of it: the waker has released the lock, or
+ * has written into the pipe. A waker that is an interrupt is none of the thread that it has
+ * interrupted: it is a class of its own, by whether a timer ran out or not. A thread that waits for
+ * a processor does so because of those that have it, each for the length of its turn.
+ *
+ * What is blamed on nobody here is not lost: user space knows the whole of each total, and calls
+ * the rest unknown (cli/profile/blame.h). These are waits without a wake-up, and what there was no
+ * room for.
+ *
+ * All of this runs with interrupts off, like the rest of the scheduler's hooks, so none of these
+ * programs interrupts another one. on_timer() and its siblings are interrupts themselves. */
+#ifndef LABELSCOPE_BPF_BLAME_BPF_H
+#define LABELSCOPE_BPF_BLAME_BPF_H
+
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/programs/waiting_thread.bpf.h"
+
+/* These are bits of the kernel's preempt_count: what runs is a hard or a soft interrupt. */
+#define LS_IN_SOFT_INTERRUPT 0x00000100
+#define LS_IN_HARD_INTERRUPT 0x00ff0000
+
+/* So many turns on a processor are remembered. It must be a power of two. */
+#define LS_TURNS 128
+#define LS_SCALE_BITS 20
+
+/* A thread had the processor up to this time, since the end of the turn before. */
+struct ls_turn {
+  __u64 end_ns;
+  struct ls_blamed who;
+};
+
+/* What is known of a processor. */
+struct ls_processor {
+  __u64 turns_ended;
+  __u32 timer_in_hard; /* a hard interrupt runs the function of a timer */
+  __u32 timer_in_soft; /* a soft one does */
+  /* These are of ls_blame_turns(): the wait, and what of it is not yet blamed. They are here since
+   * the verifier follows values on the stack through each round. */
+  struct ls_blame_key key;
+  __u64 from_ns;
+  __u64 until_ns;
+  __u64 scale; /* so much longer is the wait than what is remembered, times 2^LS_SCALE_BITS */
+  struct ls_turn turns[LS_TURNS];
+};
+
+/* By the number of the processor. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, struct ls_processor);
+  __uint(max_entries, 1);
+} processors SEC(".maps");
+
+/* What is known of a thread that waits: the key is that of `off_cpu_threads`. */
+struct ls_woken {
+  struct ls_blamed waker; /* of its last wake-up */
+  /* Waits that count as soon as the labels are read (ls_off_cpu): one of each kind is kept here,
+   * with all others that the same one is blamed for. */
+  struct ls_blamed late[LS_WAIT_PARTS];
+  __u64 late_ns[LS_WAIT_PARTS];
+  __u64 late_count[LS_WAIT_PARTS];
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, __u32);
+  __type(value, struct ls_woken);
+  __uint(max_entries, 1);
+} woken_threads SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, struct ls_blame_key);
+  __type(value, struct ls_blame_total);
+  __uint(max_entries, 1);
+} blame_totals SEC(".maps");
+
+/* Nothing writes here (see ls_no_waits). */
+static struct ls_woken ls_never_woken;
+static struct ls_blame_total ls_no_blame;
+
+static __always_inline struct ls_processor* ls_this_processor(void) {
+  __u32 number = bpf_get_smp_processor_id();
+  return bpf_map_lookup_elem(&processors, &number);
+}
+
+/* ---- what runs now */
+
+#if defined(__TARGET_ARCH_x86)
+/* The count is a variable of each processor, and so is its run queue, to which each task has a
+ * pointer. User space knows from the kernel's BTF how far they are apart. (The kernel itself gives
+ * programs the addresses of its variables only with CONFIG_KALLSYMS_ALL.) */
+struct cfs_rq___ls {
+  void* rq;
+} __attribute__((preserve_access_index));
+struct sched_entity___ls {
+  struct cfs_rq___ls* cfs_rq;
+} __attribute__((preserve_access_index));
+struct task_struct___ls_queue {
+  struct sched_entity___ls se;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u32 ls_preempt_count(void) {
+  const struct task_struct___ls_queue* task = (void*)bpf_get_current_task_btf();
+  __u64 queue = (__u64)BPF_CORE_READ(task, se.cfs_rq, rq);
+  __u32 count = 0;
+  bpf_probe_read_kernel(&count, sizeof(count), (void*)(queue + config.preempt_count_distance));
+  return count;
+}
+#else
+struct thread_info___ls {
+  __u64 preempt_count;
+} __attribute__((preserve_access_index));
+struct task_struct___ls_info {
+  struct thread_info___ls thread_info;
+} __attribute__((preserve_access_index));
+
+/* The upper half says whether the kernel wants to switch. */
+static __always_inline __u32 ls_preempt_count(void) {
+  const struct task_struct___ls_info* task = (void*)bpf_get_current_task_btf();
+  return (__u32)task->thread_info.preempt_count;
+}
+#endif
+
+/* With PREEMPT_RT, soft interrupts run in threads, and their count is the thread's. */
+struct task_struct___ls_soft {
+  int softirq_disable_cnt;
+} __attribute__((preserve_access_index));
+
+/* Returns the bits of the interrupt that runs here, or 0. */
+static __always_inline __u32 ls_interrupt(void) {
+  __u32 count = ls_preempt_count();
+  if (bpf_core_field_exists(((struct task_struct___ls_soft*)0)->softirq_disable_cnt)) {
+    const struct task_struct___ls_soft* task = (void*)bpf_get_current_task_btf();
+    count |= BPF_CORE_READ(task, softirq_disable_cnt);
+  }
+  return count & (LS_IN_HARD_INTERRUPT | LS_IN_SOFT_INTERRUPT);
+}
+
+/* A timer's function runs from one of these events to the next. A hard interrupt may come in the
+ * middle of a soft one, so each has a mark of its own. */
+static __always_inline int ls_mark_timer(__u32 runs) {
+  struct ls_processor* here = ls_this_processor();
+  if (!here) return 0;
+  if (ls_interrupt() & LS_IN_HARD_INTERRUPT)
+    here->timer_in_hard = runs;
+  else
+    here->timer_in_soft = runs;
+  return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(on_timer) {
+  (void)ctx;
+  return ls_mark_timer(1);
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(on_timer_end) {
+  (void)ctx;
+  return ls_mark_timer(0);
+}
+
+SEC("tp_btf/timer_expire_entry")
+int BPF_PROG(on_coarse_timer) {
+  (void)ctx;
+  return ls_mark_timer(1);
+}
+
+SEC("tp_btf/timer_expire_exit")
+int BPF_PROG(on_coarse_timer_end) {
+  (void)ctx;
+  return ls_mark_timer(0);
+}
+
+/* ---- who is to blame */
+
+/* Says who the current task is, all but its labels. */
+static __always_inline void ls_blame_task(struct ls_blamed* who, struct task_struct* task,
+                                          struct ls_ids ids, const struct ls_found_process* found) {
+  who->kind = LS_BLAME_KERNEL;
+  /* The idle task has the number 0. */
+  if (task->pid == 0 || !ls_takes_samples(task)) return;
+  if (found->exec_count && (!found->process || ls_is_recorded(found))) {
+    who->kind = LS_BLAME_THREAD;
+    who->pid = ids.pid;
+    who->labels = LS_UNREADABLE_VANISHED;
+    return;
+  }
+  who->kind = LS_BLAME_PROCESS;
+  BPF_CORE_READ_STR_INTO(&who->comm, task, group_leader, comm);
+}
+
+/* Says who runs here now. */
+static __always_inline void ls_blame_current(struct ls_blamed* who) {
+  __u32 interrupt = ls_interrupt();
+  if (interrupt) {
+    struct ls_processor* here = ls_this_processor();
+    __u32 timer = 0;
+    if (here) {
+      timer = interrupt & LS_IN_HARD_INTERRUPT ? here->timer_in_hard : here->timer_in_soft;
+    }
+    who->kind = timer ? LS_BLAME_TIMER : LS_BLAME_INTERRUPT;
+    return;
+  }
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct ls_ids ids = ls_ids_of_argument(task);
+  struct ls_found_process found = ls_find_process(ids.pid);
+  ls_blame_task(who, task, ids, &found);
+  if (who->kind != LS_BLAME_THREAD || !found.process) return;
+  who->labels = ls_labels_at_leaving(&found, ids);
+  /* What is missing cannot be read again: the waker goes on. */
+  if (who->labels == LS_LABELS_LATER) who->labels = LS_UNREADABLE_NOT_RESIDENT;
+}
+
+/* This runs in the waker, before the thread can run again. A thread that is about to wait may be
+ * woken before it has left its processor, so the entry is written whether or not it has. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct* task) {
+  (void)ctx;
+  if (!ls_takes_samples(task)) return 0;
+  struct ls_ids ids = ls_ids_of_argument(task);
+  if (!ls_off_cpu_of(ids)) return 0;
+  struct ls_woken* woken = bpf_map_lookup_elem(&woken_threads, &ids.tid);
+  if (!woken) {
+    bpf_map_update_elem(&woken_threads, &ids.tid, &ls_never_woken, BPF_NOEXIST);
+    woken = bpf_map_lookup_elem(&woken_threads, &ids.tid);
+  }
+  if (!woken) {
+    ls_count_other(LS_COUNT_BLAME_WITHOUT_ROOM);
+    return 0;
+  }
+  struct ls_blamed who = {};
+  ls_blame_current(&who);
+  woken->waker = who;
+  return 0;
+}
+
+/* ---- totals */
+
+static __always_inline void ls_add_blame(const struct ls_blame_key* key, __u64 ns, __u64 count) {
+  struct ls_blame_total* total = bpf_map_lookup_elem(&blame_totals, key);
+  if (!total) {
+    bpf_map_update_elem(&blame_totals, key, &ls_no_blame, BPF_NOEXIST);
+    total = bpf_map_lookup_elem(&blame_totals, key);
+  }
+  if (!total) {
+    ls_count_other(LS_COUNT_BLAME_WITHOUT_ROOM);
+    return;
+  }
+  __sync_fetch_and_add(&total->ns, ns);
+  __sync_fetch_and_add(&total->count, count);
+}
+
+static __always_inline _Bool ls_is_same(const struct ls_blamed* one,
+                                        const struct ls_blamed* other) {
+  const __u64* a = (const __u64*)one;
+  const __u64* b = (const __u64*)other;
+  return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+}
+
+/* Blames a part of the wait in `key`, whose labels may be missing. */
+static __always_inline void ls_blame(const struct ls_blame_key* key, struct ls_woken* woken,
+                                     __u64 ns) {
+  __u32 part = key->wait.part;
+  if (ns == 0 || key->who.kind == LS_BLAME_UNKNOWN) return;
+  if (key->wait.labels != LS_LABELS_LATER) {
+    ls_add_blame(key, ns, 1);
+    return;
+  }
+  if (!woken || part >= LS_WAIT_PARTS) return;
+  if (woken->late_ns[part] == 0)
+    woken->late[part] = key->who;
+  else if (!ls_is_same(&woken->late[part], &key->who))
+    return;
+  __sync_fetch_and_add(&woken->late_ns[part], ns);
+  __sync_fetch_and_add(&woken->late_count[part], 1);
+}
+
+/* Blames for the waits of one part that have come while labels were missing (ls_add_late()). */
+static __always_inline void ls_blame_late(const struct ls_off_cpu* thread,
+                                          const struct ls_wait_key* wait) {
+  __u32 tid = thread->tid;
+  __u32 part = wait->part;
+  struct ls_woken* woken = bpf_map_lookup_elem(&woken_threads, &tid);
+  if (!woken || part >= LS_WAIT_PARTS) return;
+  __u64 ns = woken->late_ns[part];
+  __u64 count = woken->late_count[part];
+  if (ns == 0) return;
+  struct ls_blame_key key = {.wait = *wait, .who = woken->late[part]};
+  __sync_fetch_and_add(&woken->late_ns[part], -ns);
+  __sync_fetch_and_add(&woken->late_count[part], -count);
+  ls_add_blame(&key, ns, count);
+}
+
+/* ---- who has a processor */
+
+/* Notes that this thread leaves the processor. Its labels are those of `off_cpu_threads`, which
+ * were read a moment ago. */
+static __always_inline void ls_end_turn(struct task_struct* leaves, __u64 now) {
+  struct ls_processor* here = ls_this_processor();
+  if (!here) return;
+  struct ls_turn* turn = &here->turns[here->turns_ended % LS_TURNS];
+  struct ls_ids ids = ls_ids_of_argument(leaves);
+  struct ls_found_process found = ls_find_process(ids.pid);
+  struct ls_blamed who = {};
+  ls_blame_task(&who, leaves, ids, &found);
+  if (who.kind == LS_BLAME_THREAD) {
+    const struct ls_off_cpu* thread = ls_off_cpu_of(ids);
+    if (thread) who.labels = thread->labels;
+    if (who.labels == LS_LABELS_LATER) who.labels = LS_UNREADABLE_NOT_RESIDENT;
+  }
+  turn->who = who;
+  turn->end_ns = now;
+  here->turns_ended++;
+}
+
+struct ls_rounds_of_turns {
+  struct ls_processor* here;
+  struct ls_woken* woken;
+};
+
+/* One round is one turn, the last one first. */
+LS_ROUND ls_blame_turn(__u32 i, void* argument) {
+  struct ls_rounds_of_turns* rounds = argument;
+  struct ls_processor* here = rounds->here;
+  const struct ls_turn* turn = &here->turns[(here->turns_ended - 1 - i) % LS_TURNS];
+  const struct ls_turn* before = &here->turns[(here->turns_ended - 2 - i) % LS_TURNS];
+  __u64 begin = before->end_ns > here->from_ns ? before->end_ns : here->from_ns;
+  if (here->until_ns <= begin) return 1;
+  here->key.who = turn->who;
+  ls_blame(&here->key, rounds->woken, (here->until_ns - begin) * here->scale >> LS_SCALE_BITS);
+  here->until_ns = begin;
+  return begin == here->from_ns;
+}
+
+/* Blames what a thread has waited for a processor on those that have had it: this one, where it
+ * runs now, whatever others it has waited for before. Turns that are no longer remembered are taken
+ * to have been like the last ones. */
+static __always_inline void ls_blame_turns(struct ls_processor* here, struct ls_woken* woken,
+                                           __u64 from_ns, __u64 until_ns) {
+  struct ls_rounds_of_turns rounds = {here, woken};
+  __u64 oldest_ns = here->turns[here->turns_ended % LS_TURNS].end_ns;
+  __u64 queued = until_ns - from_ns;
+  here->from_ns = from_ns;
+  here->until_ns = until_ns;
+  here->scale = 1 << LS_SCALE_BITS;
+  if (oldest_ns > from_ns && oldest_ns < until_ns && queued >> (63 - LS_SCALE_BITS) == 0)
+    here->scale = (queued << LS_SCALE_BITS) / (until_ns - oldest_ns);
+  here->key.wait.part = LS_PART_RUNNABLE;
+  ls_each(LS_TURNS - 1, ls_blame_turn, &rounds);
+}
+
+/* Blames for a wait that has ended: `left_ns`, `woken_ns` and `now` are its moments. */
+static __always_inline void ls_blame_wait(const struct ls_off_cpu* thread, __u64 left_ns,
+                                          __u64 woken_ns, __u64 now) {
+  __u32 tid = thread->tid;
+  struct ls_processor* here = ls_this_processor();
+  struct ls_woken* woken = bpf_map_lookup_elem(&woken_threads, &tid);
+  if (!here) return;
+  here->key.wait.labels = thread->labels;
+  here->key.wait.pid = thread->pid;
+  here->key.wait.system_call = thread->system_call;
+  here->key.wait.part = thread->part;
+  if (woken) {
+    here->key.who = woken->waker;
+    ls_blame(&here->key, woken, woken_ns - left_ns);
+    woken->waker.kind = LS_BLAME_UNKNOWN;
+  }
+  if (now > woken_ns) ls_blame_turns(here, woken, woken_ns, now);
+}
+
+#endif /* LABELSCOPE_BPF_BLAME_BPF_H */

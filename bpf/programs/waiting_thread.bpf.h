@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* This is what the hooks of the scheduler have in common (off_cpu.bpf.h, blame.bpf.h): the threads
+ * whose waits count, and the labels that the current thread has in the middle of such a hook. */
+#ifndef LABELSCOPE_BPF_WAITING_THREAD_BPF_H
+#define LABELSCOPE_BPF_WAITING_THREAD_BPF_H
+
+#include "bpf/programs/take_sample.bpf.h"
+#include "bpf/programs/wait_totals.bpf.h"
+
+/* This is the kernel's PF_KTHREAD. */
+#define LS_TASK_KERNEL 0x00200000
+
+/* The key is the thread's number as labelscope's own pid namespace counts. User space puts the
+ * threads in that are there at the start; the others come when they first leave a processor. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, __u32);
+  __type(value, struct ls_off_cpu);
+  __uint(max_entries, 1);
+} off_cpu_threads SEC(".maps");
+
+/* Returns the entry of a thread. One that has the number of a thread which has ended, unseen, is
+ * removed: the number may belong to a program now that is not recorded. */
+static __always_inline struct ls_off_cpu* ls_off_cpu_of(struct ls_ids ids) {
+  if (ids.pid == 0) return 0;
+  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
+  if (!thread || thread->pid == ids.pid) return thread;
+  bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
+  return 0;
+}
+
+/* Does what ls_ids_of() does. These programs see every switch of the machine, and the kernel lets
+ * them read the tasks of their tracepoints without a helper. */
+static __always_inline struct ls_ids ls_ids_of_argument(struct task_struct* task) {
+  if (config.pid_namespace != 0) return ls_ids_of(task, config.pid_namespace);
+  struct ls_ids ids = {.pid = task->tgid, .tid = task->pid};
+  return ids;
+}
+
+/* Threads of the kernel and of io_uring never come back to user mode, so they cannot take samples.
+ * They wait for work alone. */
+static __always_inline _Bool ls_takes_samples(const struct task_struct* task) {
+  return !(task->flags & (LS_TASK_KERNEL | config.worker_flag));
+}
+
+static __always_inline _Bool ls_is_recorded(const struct ls_found_process* found) {
+  const struct ls_process* process = found->process;
+  return process && !(process->until_exec && process->exec_count == *found->exec_count);
+}
+
+/* Reads the labels of the current thread, which leaves its processor. Returns their number. */
+static __always_inline __u64 ls_labels_at_leaving(const struct ls_found_process* found,
+                                                  struct ls_ids ids) {
+  struct ls_slot slot = ls_slot_of(LS_PROGRAM_SWITCH);
+  struct ls_scratch* own = ls_scratch_at(slot.index);
+  if (!own) return LS_UNREADABLE_VANISHED;
+  ls_copy_process(own, found);
+  own->reading.x28 = ls_wanted_x28(0, &own->reading.recipes);
+  ls_read_current(slot.index, own);
+  /* What is missing now may be there when the thread returns: the page, or the recipe of a program
+   * that has just begun. */
+  if (own->reading.fault.size || own->reading.labels.head.outcome == LS_UNREADABLE_NOT_RELOCATED)
+    return LS_LABELS_LATER;
+  return ls_told_number(own, ids.pid);
+}
+
+#endif /* LABELSCOPE_BPF_WAITING_THREAD_BPF_H */

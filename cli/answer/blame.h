@@ -1,0 +1,82 @@
+// Who made whom wait, by the values of a label: the matrix of --blame.
+//
+//   tenant        waited    globex    (timer)   (unknown)      columns: because of whom
+//   acme          2.91 s    2.90 s    8.10 ms           -
+//   globex        1.02 s         -     1.02 s           -      each row adds up to its first time
+//
+// Labels of the thread that waited make the row. Labels that the thread which woke it, or had its
+// processor, had at that moment make the column; what has no labels has a column in parentheses.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/answer/selection.h"
+#include "cli/answer/summary.h"
+#include "cli/profile/profile.h"
+#include "labelscope/result.h"
+
+namespace labelscope::cli {
+
+// The name of a row or a column.
+struct BlameName {
+  enum class Kind {
+    kValue,       // of the label
+    kWithout,     // a recorded thread without this label
+    kUnreadable,  // a recorded thread whose labels could not be read
+    kProcess,     // a process that was not recorded, by its name; without a name, all of them
+    kTimer,
+    kInterrupt,
+    kKernel,
+    kStillWaiting,
+    kUnknown,
+  };
+  Kind kind = Kind::kValue;
+  std::string text{};  // the value or the name, as bytes
+  auto operator<=>(const BlameName&) const = default;
+};
+
+struct BlameAmount {
+  std::uint64_t time_ns = 0;
+  std::uint64_t count = 0;  // as in BlameRow
+  void add(const BlameRow& row) {
+    time_ns += row.time_ns;
+    count += row.count;
+  }
+};
+
+struct BlameLine {
+  BlameAmount whole;
+  std::map<BlameName, BlameAmount> because_of;
+};
+
+struct BlameMatrix {
+  std::vector<std::pair<BlameName, BlameLine>> lines;  // the one with most time first
+  std::vector<std::pair<BlameName, BlameAmount>> columns;
+  BlameAmount whole;
+};
+
+// Returns whether waits can be divided by this key: by labels, and by what all threads of a
+// process have in common.
+bool is_key_of_blame(std::string_view key);
+
+// `names_processes`: each process that was not recorded has a column; otherwise one is for all.
+BlameMatrix blame_matrix(const Profile& profile, std::string_view key, bool names_processes = true);
+
+// Leaves out what was waited by threads that do not meet all conditions. If waits cannot be
+// selected in this way, all rows are left out (drop_blame()).
+void select_blame(Profile& profile, const Selection& selection);
+
+// Writes a matrix for each key. The profile must have rows of blame.
+Status render_blame(const Profile& profile, const std::vector<std::string>& keys,
+                    const SummaryStyle& style, std::ostream& out);
+// Writes the same for programs: a line of JSON for each key (labelscope-record(1)).
+Status render_blame_json(const Profile& profile, const std::vector<std::string>& keys,
+                         std::ostream& out);
+
+}  // namespace labelscope::cli

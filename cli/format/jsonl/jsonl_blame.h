@@ -1,0 +1,22 @@
+// The lines of a recording that say who made whom wait (docs/schema/recording-format.md).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "cli/format/common/json_values.h"
+#include "cli/format/common/read_budget.h"
+#include "cli/format/jsonl/jsonl_fields.h"
+#include "cli/profile/profile.h"
+
+namespace labelscope::cli {
+
+Json blame_json(const BlameRow& row);
+
+// Adds the row of a line. `outcomes` are our outcomes by the recording's numbers. Returns what is
+// wrong with the line; empty: nothing.
+std::string_view take_blame(Fields& fields, Profile& profile,
+                            const std::vector<std::uint8_t>& outcomes, ReadBudget& budget);
+
+}  // namespace labelscope::cli
