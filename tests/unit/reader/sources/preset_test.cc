@@ -194,7 +194,7 @@ TEST_CASE("preset: a program with a mistake is refused, and the mistake named") 
   constexpr std::uint8_t kBits = LS_PRESET_EQUAL | LS_PRESET_WITH_SLOT;
   const std::vector<Case> cases{
       {{0, 0, 0, 0, 0, 0}, "step 0 is no known step: 0"},
-      {{LS_PRESET_OPS_END, 0, 0, 0, 0, 0}, "step 0 is no known step: 16"},
+      {{LS_PRESET_OPS_END, 0, 0, 0, 0, 0}, "step 0 is no known step: 17"},
       {{LS_PRESET_SET, 16, 0, 0, 0, 0}, "step 0 uses slot 16"},
       {{LS_PRESET_SET, 15, 0, 0, 0, 0}, nullptr},
       {{LS_PRESET_ADD, 0, 16, 0, 0, 0}, "step 0 uses slot 16"},
@@ -230,7 +230,9 @@ TEST_CASE("preset: a program with a mistake is refused, and the mistake named") 
       {{LS_PRESET_EMIT_TEXT, 0, 0, LS_VARIABLE_TEXT, 0, 0}, nullptr},
       {{LS_PRESET_EMIT_FIELD, 0, 0, LS_VARIABLE_TEXT, 0, 8}, "step 0 gives no text"},
       {{LS_PRESET_EMIT_FIELD, 0, 0, LS_VARIABLE_HEX, 500, 13}, "step 0 reads outside of its block"},
-      {{LS_PRESET_EMIT_FIELD, 0, 0, LS_VARIABLE_HEX, 500, 12}, nullptr}};
+      {{LS_PRESET_EMIT_FIELD, 0, 0, LS_VARIABLE_HEX, 500, 12}, nullptr},
+      {{LS_PRESET_EMIT_NAME, 16, 0, LS_VARIABLE_ARRAY, 0, 0}, "step 0 gives label 16"},
+      {{LS_PRESET_EMIT_NAME, 0, 0, LS_VARIABLE_ARRAY, 0, 0}, nullptr}};
   for (const Case& each : cases) {
     const auto problem = refuse_program(program_of({each.step, kEmit}));
     INFO("op " << int{each.step.op});
