@@ -80,22 +80,29 @@ std::vector<std::pair<std::string, Words>> without_each_check(const Words& words
   const bool is_file = words[0] == "match" || words[0] == "variant";
   for (std::size_t at = 1; at < words.size(); ++at) {
     Words rest = words;
+    std::size_t left_out = 1;
     const auto from = rest.begin() + static_cast<std::ptrdiff_t>(at);
     if (is_file && words[at].starts_with('!')) {
       rest.erase(from);
     } else if (is_file && words[at].ends_with(".size")) {
       // The symbol without its size.
+      left_out = 3;
       from->resize(from->size() - std::string(".size").size());
       rest.erase(from + 1, from + 3);
     } else if (const std::size_t count = is_label ? check_of_label(words, at) : 0; count != 0) {
+      left_out = count;
       rest.erase(from, from + static_cast<std::ptrdiff_t>(count));
+      // Of several lines for one label each must have a condition: this one always holds.
+      const Words always{"if", "0", "==", "0"};
+      if (words[at] == "if") {
+        rest.insert(rest.begin() + static_cast<std::ptrdiff_t>(at), always.begin(), always.end());
+      }
     } else {
       continue;
     }
-    Words left_out(words.begin() + static_cast<std::ptrdiff_t>(at),
-                   words.begin() + static_cast<std::ptrdiff_t>(
-                                       at + std::max<std::size_t>(1, words.size() - rest.size())));
-    all.emplace_back(words[0] + " " + words[1] + ": " + join(left_out), std::move(rest));
+    const auto begin = words.begin() + static_cast<std::ptrdiff_t>(at);
+    const Words check(begin, begin + static_cast<std::ptrdiff_t>(left_out));
+    all.emplace_back(words[0] + " " + words[1] + ": " + join(check), std::move(rest));
   }
   return all;
 }
@@ -189,7 +196,7 @@ std::vector<PresetText> without_each_check(const PresetText& preset) {
   const std::vector<std::string> lines = lines_of(preset.text);
   for (std::size_t at = 0; at < lines.size(); ++at) {
     for (const auto& [left_out, rest] : without_each_check(split(lines[at]))) {
-      PresetText changed{preset.name, {}, left_out};
+      PresetText changed{preset.name, {}, left_out + ", line " + std::to_string(at + 1)};
       for (std::size_t i = 0; i < lines.size(); ++i) {
         changed.text += (i == at ? join(rest) : lines[i]) + '\n';
       }

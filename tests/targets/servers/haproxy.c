@@ -1,4 +1,5 @@
-/* HAProxy as Debian builds 2.6: the task that a thread runs, which is a stream or another one. */
+/* HAProxy as Debian builds 2.6: the task that a thread runs, which is a stream, the connection of a
+ * client (struct h1c), or another one. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,10 +13,18 @@ struct proxy {
 struct session {
   struct proxy* frontend;
 };
-struct stream {
+struct request { /* struct h1s */
+  char before[32];
+  struct session* session;
+};
+/* A stream has its session and its backend here, a connection its request. What is at the place of
+ * the other one is not theirs. */
+struct context {
   char before[24];
   struct session* session;
-  char between[192];
+  char between[104];
+  struct request* request;
+  char behind[80];
   struct proxy* backend;
 };
 struct task {
@@ -28,7 +37,8 @@ struct thread_ctx {
   struct task* current;
   char after[216];
 };
-_Static_assert(offsetof(struct stream, backend) == 224, "as the server's");
+_Static_assert(offsetof(struct context, request) == 136, "as the server's");
+_Static_assert(offsetof(struct context, backend) == 224, "as the server's");
 _Static_assert(offsetof(struct proxy, id) == 4648, "as the server's");
 
 /* A build for fewer threads has other offsets as well, so no preset fits it. */
@@ -40,23 +50,29 @@ EXPORTED __thread struct thread_ctx* th_ctx;
 FUNCTION void process_stream(void) {}
 FUNCTION void h1_io_cb(void) { __asm__ volatile("nop"); }
 
+FUNCTION void another_task(void) { __asm__ volatile("nop; nop"); }
+
 static struct proxy shop, bank, none, not_one;
 static struct session session, other_session, no_session;
-static struct stream stream, other_stream, no_stream;
+static struct request request, no_request;
+static struct context stream, connection, other_stream, nothing;
 static struct task task, other_task;
-
-static void set_stream(struct stream* to, struct session* its, struct proxy* from,
-                       struct proxy* backend) {
-  its->frontend = from;
-  to->session = its;
-  to->backend = backend;
-}
 
 static void reset(void) {
   shop.id = "shop";
   bank.id = "origin";
   none.id = "";
-  set_stream(&stream, &session, &shop, &bank);
+  not_one.id = "no name of a proxy";
+  no_session.frontend = &not_one;
+  no_request.session = &no_session;
+  nothing = (struct context){.session = &no_session, .request = &no_request, .backend = &not_one};
+  session.frontend = &shop;
+  request.session = &session;
+  stream = nothing;
+  stream.session = &session;
+  stream.backend = &bank;
+  connection = nothing;
+  connection.request = &request;
   task = (struct task){0, process_stream, &stream};
   th_ctx = &ha_thread_ctx[1];
   th_ctx->current = &task;
@@ -64,7 +80,8 @@ static void reset(void) {
 
 static void begin_other(void) {
   static struct proxy other = {.id = "of-thread-2"};
-  set_stream(&other_stream, &other_session, &other, NULL);
+  other_session.frontend = &other;
+  other_stream.session = &other_session;
   other_task = (struct task){0, process_stream, &other_stream};
   th_ctx = &ha_thread_ctx[2];
   th_ctx->current = &other_task;
@@ -72,30 +89,40 @@ static void begin_other(void) {
 
 static void have_no_task(void) { th_ctx->current = NULL; }
 static void have_no_context(void) { th_ctx = NULL; }
-/* What it works on is no stream, but memory there leads somewhere, too. */
-static void run_tasklet(void) {
-  not_one.id = "no name of a proxy";
-  set_stream(&no_stream, &no_session, &not_one, &not_one);
-  task = (struct task){0, h1_io_cb, &no_stream};
+static void run_another_task(void) { task = (struct task){0, another_task, &nothing}; }
+static void read_connection(void) { task = (struct task){0, h1_io_cb, &connection}; }
+static void read_idle_connection(void) {
+  read_connection();
+  connection.request = NULL;
+}
+static void read_unnamed_connection(void) {
+  read_connection();
+  session.frontend = &none;
 }
 static void have_no_backend(void) { stream.backend = NULL; }
-static void have_empty_names(void) { set_stream(&stream, &session, &none, &none); }
 static void have_empty_backend(void) { stream.backend = &none; }
+static void have_empty_names(void) {
+  have_empty_backend();
+  session.frontend = &none;
+}
 
 #define OTHER "frontend=of-thread-2"
 static const struct state kStates[] = {
     {"a stream", NULL, "frontend=shop, backend=origin", OTHER},
     {"no task", have_no_task, "unlabelled", OTHER},
     {"a thread that has not begun", have_no_context, "unlabelled", OTHER},
-    {"a tasklet", run_tasklet, "unlabelled", OTHER},
+    {"another task", run_another_task, "unlabelled", OTHER},
+    {"a connection", read_connection, "frontend=shop", OTHER},
+    {"a connection between two requests", read_idle_connection, "unlabelled", OTHER},
+    {"a connection of a frontend without a name", read_unnamed_connection, "unlabelled", OTHER},
     {"no backend yet", have_no_backend, "frontend=shop", OTHER},
     {"a backend without a name", have_empty_backend, "frontend=shop", OTHER},
     {"proxies without names", have_empty_names, "unlabelled", OTHER},
     {0}};
 
 static void list_areas(struct area* areas) {
-  const struct area all[] = {AREA(th_ctx),  AREA(ha_thread_ctx), AREA(task), AREA(stream),
-                             AREA(session), AREA(shop),          AREA(bank)};
+  const struct area all[] = {AREA(th_ctx),  AREA(ha_thread_ctx), AREA(task),       AREA(stream),
+                             AREA(session), AREA(shop),          AREA(connection), AREA(bank)};
   memcpy(areas, all, sizeof all);
 }
 

@@ -31,6 +31,7 @@ __asm__(".section .tbss, \"awT\", %nobits\nblock: .skip 8\n.text\n");
 SYMBOL(th_ctx, tls_object, 8, "block + " TEXT(FAR));
 EXPORTED char ha_thread_ctx[16384];
 FUNCTION void process_stream(void) {}
+FUNCTION void h1_io_cb(void) { __asm__ volatile("nop"); }
 #elif defined EMPTY
 __asm__(".data\n.globl server\n.type server, %object\n.size server, 0\nserver: .skip 8\n.text\n");
 EXPORTED int redisCommandTable[4];
