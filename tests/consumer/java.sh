@@ -34,7 +34,7 @@ expect_labels() {
   local java=$! deadline=$((SECONDS + 60))
   children+=("$java")
   exec 8>input
-  until grep -q '^pid ' output; do
+  until (($(wc -l <output) > 0)); do # the whole line
     ((SECONDS < deadline)) || fail "the program did not start: $(cat output errors)"
     sleep 0.05
   done

@@ -87,7 +87,7 @@ without_workers() {
   done
   finish
 }
-for command in "record --backend ptrace --mode wall -d 0.5 -o killed.jsonl --overwrite" \
+for command in "record --backend ptrace --mode wall --unwind-cache none -d 0.5 -o killed.jsonl --overwrite" \
   "dump --stacks"; do
   for ((attempt = 1; ; attempt++)); do
     # shellcheck disable=SC2086 # words
