@@ -66,9 +66,11 @@ kill -INT "$recorder" 2>/dev/null
 finish
 expect_status "$exit_ok" "record of short backends"
 expect_ledger "$work/first.jsonl"
-# While the kernel frees the memory of a process that has ended, there are no labels.
+# While the kernel frees the memory of a process that has ended, there are no labels. Now and then the
+# kernel does not come beyond the first frame of its own stack, so that it shows no end of a process.
 jq -se '([.[] | select(.type == "location" and any(.lines[]; .function == "do_exit")) | .id]) as $exits
-  | (reduce (.[] | select(.type == "stack")) as $one ({}; .[$one.id | tostring] = any($one.locations[]; . as $each | $exits | index($each)))) as $ends
+  | (reduce (.[] | select(.type == "stack")) as $one ({}; .[$one.id | tostring] = (($one.locations | length) == 1 and $one.end == "missing"
+      or any($one.locations[]; . as $each | $exits | index($each))))) as $ends
   | .[0].outcomes as $outcomes
   | [.[] | select(.type == "sample") | select($outcomes[.outcome] != "labelled") | {outcome: $outcomes[.outcome], ends: $ends[.stack | tostring]}]
   | all(.outcome == "unlabelled" and .ends)' "$work/first.jsonl" >/dev/null || fail "a backend that has not ended has a sample without the label"
