@@ -13,13 +13,11 @@ constexpr std::array<std::string_view, LS_BLAME_KIND_COUNT> kNames{
     "unknown", "thread", "process", "timer", "interrupt", "kernel", "still-waiting"};
 
 // What a row has in common with its total, a WaitRow.
-auto total_of(const auto& row) {
-  return std::tuple(raw(row.pid), row.label_set, row.value, row.outcome);
-}
+const WaitGroup& group_of(const WaitGroup& row) { return row; }
 
 auto identity(const BlameRow& row) {
   const Blamed& by = row.by;
-  return std::tuple(total_of(row), by.kind, raw(by.pid), by.label_set, by.outcome,
+  return std::tuple(group_of(row), by.kind, raw(by.pid), by.label_set, by.outcome,
                     std::string_view(by.name));
 }
 
@@ -38,13 +36,10 @@ std::optional<ls_blame_kind> find_blame_kind(std::string_view name) {
 void blame_open_waits(Profile& profile) {
   for (const SampleRow& row : profile.rows) {
     if ((row.flags & LS_STILL_WAITING) == 0 || row.thread == kNoIndex) continue;
-    BlameRow open;
-    open.pid = profile.threads[row.thread].pid;
-    open.label_set = row.label_set;
-    open.outcome = row.outcome;
-    open.value = row.value;
-    open.time_ns = row.weight_ns;
-    open.count = row.count;
+    BlameRow open{{profile.threads[row.thread].pid, row.label_set, row.outcome, row.value},
+                  row.weight_ns,
+                  row.count,
+                  {}};
     open.by.kind = LS_BLAME_NOBODY_YET;
     profile.blame.push_back(std::move(open));
   }
@@ -57,30 +52,26 @@ void complete_blame(Profile& profile) {
     std::uint64_t count = 0;
     BlameRow* longest = nullptr;
   };
-  std::map<decltype(total_of(WaitRow())), Parts> blamed;
+  std::map<WaitGroup, Parts> blamed;
   for (BlameRow& row : profile.blame) {
     if (row.by.kind == LS_BLAME_NOBODY_YET) continue;
-    Parts& parts = blamed[total_of(row)];
+    Parts& parts = blamed[row];
     parts.time_ns += row.time_ns;
     parts.count += row.count;
     if (parts.longest == nullptr || row.time_ns > parts.longest->time_ns) parts.longest = &row;
   }
   std::vector<BlameRow> unknown;
   for (const WaitRow& total : profile.waits) {
-    const Parts& parts = blamed[total_of(total)];
+    const Parts& parts = blamed[total];
     if (parts.time_ns > total.time_ns) {
       const std::uint64_t excess = parts.time_ns - total.time_ns;
       parts.longest->time_ns -= std::min(excess, parts.longest->time_ns);
     }
     if (parts.time_ns >= total.time_ns) continue;
-    BlameRow rest;
-    rest.pid = total.pid;
-    rest.label_set = total.label_set;
-    rest.outcome = total.outcome;
-    rest.value = total.value;
-    rest.time_ns = total.time_ns - parts.time_ns;
-    rest.count = total.count - std::min(total.count, parts.count);
-    unknown.push_back(std::move(rest));
+    unknown.push_back({group_of(total),
+                       total.time_ns - parts.time_ns,
+                       total.count - std::min(total.count, parts.count),
+                       {}});
   }
   profile.blame.insert(profile.blame.end(), unknown.begin(), unknown.end());
 }

@@ -142,11 +142,7 @@ struct Blamed {
 };
 
 // A part of the waits of a WaitRow, or of waits that have not ended (LS_STILL_WAITING).
-struct BlameRow {
-  Pid pid{};
-  Index label_set = kNoIndex;
-  std::uint8_t outcome = 0;
-  std::uint8_t value = 0;
+struct BlameRow : WaitGroup {
   std::uint64_t time_ns = 0;
   std::uint64_t count = 0;  // waits, or turns of others on a processor
   Blamed by;

@@ -281,13 +281,7 @@ void ProfileBuilder::add_blame(std::span<const BlameTotal> totals, const FindPro
     // Nobody knows which label set this time is of, so it has no row in the matrix.
     if (!is_known(total.wait.labels)) continue;
     const WaitRow waited = row_of(total.wait, processes(total.wait.pid));
-    BlameRow row;
-    row.pid = waited.pid;
-    row.label_set = waited.label_set;
-    row.outcome = waited.outcome;
-    row.value = waited.value;
-    row.time_ns = waited.time_ns;
-    row.count = waited.count;
+    BlameRow row{waited, waited.time_ns, waited.count, {}};
     row.by.kind = total.kind;
     row.by.name = total.name;
     if (total.kind == LS_BLAME_THREAD) {

@@ -14,7 +14,7 @@
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
 #include "cli/format/format.h"
-#include "cli/format/jsonl/jsonl_blame.h"
+#include "cli/format/jsonl/jsonl_waits.h"
 #include "cli/text/text.h"
 
 namespace labelscope::cli {
@@ -83,21 +83,6 @@ Json stack_fields(const Stack& stack) {
 }
 
 Json label_set_fields(const LabelSet& set) { return {{"labels", array_json(set, label_json)}}; }
-
-Json waits_json(const WaitRow& row) {
-  std::size_t last = row.lengths.size();
-  while (last > 0 && row.lengths[last - 1] == 0) --last;
-  return {{"type", "waits"},
-          {"pid", raw(row.pid)},
-          {"labels", index_json(row.label_set)},
-          {"outcome", row.outcome},
-          {"value", row.value},
-          {"time_ns", row.time_ns},
-          {"count", row.count},
-          {"lengths",
-           std::vector<std::uint64_t>(row.lengths.begin(),
-                                      row.lengths.begin() + static_cast<std::ptrdiff_t>(last))}};
-}
 
 Json ledger_json(const Ledger& ledger) {
   return {{"type", "ledger"},

@@ -13,8 +13,8 @@
 #include "cli/format/common/ledger_text.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
-#include "cli/format/jsonl/jsonl_blame.h"
 #include "cli/format/jsonl/jsonl_fields.h"
+#include "cli/format/jsonl/jsonl_waits.h"
 #include "cli/text/shares.h"
 #include "cli/text/text.h"
 
@@ -54,7 +54,6 @@ class Reader {
   // Returns what is wrong with the line; empty: nothing.
   std::string_view take_table_line(const std::string& type, Fields& fields);
   void take_ledger(Fields& fields);
-  std::string_view take_waits(Fields& fields);
   bool take_sample(SampleRow row);
   static Process process(Fields& fields);
   static Thread thread(Fields& fields);
@@ -213,7 +212,7 @@ std::string_view Reader::take_table_line(const std::string& type, Fields& fields
   if (type == "location") return place(profile.locations, fields, location(fields));
   if (type == "stack") return place(profile.stacks, fields, stack(fields));
   if (type == "labels") return place(profile.label_sets, fields, label_set(fields));
-  if (type == "waits") return take_waits(fields);
+  if (type == "waits") return take_waits(fields, profile, outcomes_, budget_);
   if (type == "blame") return take_blame(fields, profile, outcomes_, budget_);
   return {};  // line of a later version
 }
@@ -323,32 +322,6 @@ LabelSet Reader::label_set(Fields& fields) {
     if (!label.good()) fields.spoil();
   });
   return made;
-}
-
-std::string_view Reader::take_waits(Fields& fields) {
-  Profile& profile = read_.profile;
-  WaitRow row;
-  row.pid = Pid{fields.small<std::int32_t>("pid")};
-  row.label_set = fields.reference("labels", profile.label_sets.size());
-  const auto outcome = fields.small<std::uint8_t>("outcome");
-  row.outcome =
-      outcome < outcomes_.size() ? outcomes_[outcome] : std::uint8_t{LS_UNREADABLE_MALFORMED};
-  row.value = fields.small<std::uint8_t>("value");
-  row.time_ns = fields.number("time_ns");
-  row.count = fields.number("count");
-  std::size_t bucket = 0;
-  fields.each("lengths", [&](const Json& number) {
-    if (bucket < row.lengths.size() && number.is_number_unsigned()) {
-      row.lengths[bucket] = number.get<std::uint64_t>();
-    }
-    ++bucket;
-  });
-  if (!fields.good() || row.value >= profile.values.size() || bucket > row.lengths.size()) {
-    return "waits with odd fields";
-  }
-  budget_.keep(sizeof row);
-  profile.waits.push_back(row);
-  return {};
 }
 
 bool Reader::take_sample(SampleRow row) {

@@ -1,4 +1,5 @@
-// The lines of a recording that say who made whom wait (docs/schema/recording-format.md).
+// The lines of a recording that have totals of waits, and who made whom wait
+// (docs/schema/recording-format.md).
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,13 @@
 
 namespace labelscope::cli {
 
+Json waits_json(const WaitRow& row);
 Json blame_json(const BlameRow& row);
 
-// Adds the row of a line. `outcomes` are our outcomes by the recording's numbers. Returns what is
-// wrong with the line; empty: nothing.
+// Each adds the row of a line. `outcomes` are our outcomes by the recording's numbers. They return
+// what is wrong with the line; empty: nothing.
+std::string_view take_waits(Fields& fields, Profile& profile,
+                            const std::vector<std::uint8_t>& outcomes, ReadBudget& budget);
 std::string_view take_blame(Fields& fields, Profile& profile,
                             const std::vector<std::uint8_t>& outcomes, ReadBudget& budget);
 
