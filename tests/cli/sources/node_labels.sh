@@ -15,29 +15,9 @@ are_shares_true() {
   "$LABELSCOPE" record --backend "$1" -F "$2" --call-graph none -o "$work/shares.jsonl" --overwrite -- \
     node --single-threaded "$program" shares "$3" >"$work/account" 2>"$work/stderr" || fail "record by $1"
   expect_ledger "$work/shares.jsonl"
-  python3 - "$work/shares.jsonl" "$work/account" <<'PYTHON'
-import collections, json, sys
-lines = [json.loads(line) for line in open(sys.argv[1])]
-account = json.loads(open(sys.argv[2]).read())
-sets = {line["id"]: {label["key"]: label["value"] for label in line["labels"]} for line in lines if line["type"] == "labels"}
-found, samples = collections.Counter(), 0
-for line in lines:
-    if line["type"] != "sample" or not (labels := sets[line["labels"]]): continue
-    if labels.keys() != {"tenant"} or labels["tenant"] not in account:
-        print(f"FAILED: no request had these labels: {labels}")
-        sys.exit(2)
-    found[labels["tenant"]] += line["weight_ns"]
-    samples += line["count"]
-wrong = samples < 300
-for tenant, spent in account.items():
-    truth, share = spent / sum(account.values()), found[tenant] / max(1, sum(found.values()))
-    error = (truth * (1 - truth) / max(1, samples)) ** 0.5
-    print(f"{tenant}: {share:.4f} of {truth:.4f}, {(share - truth) / error:+.1f} standard errors of {samples} samples")
-    # What the request does beside its computing, such as its awaits, has its label, too, and is not
-    # in the account.
-    wrong |= abs(share - truth) > 3 * error + 0.01
-sys.exit(wrong)
-PYTHON
+  # What a request does beside its computing, such as its awaits, has its label, too, and is not in the
+  # account.
+  python3 "$SOURCE_DIR/tenant_shares.py" "$work/shares.jsonl" "$work/account" --allow 0.01
   local ended=$?
   ((ended != 2)) || exit 1
   return "$ended"
