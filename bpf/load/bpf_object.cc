@@ -220,8 +220,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   if (Status status = set_constants(loaded->object_, &*config, sizeof(*config)); !status) {
     return std::move(status).error();
   }
-  int error = bpf_object__load(loaded->object_);
-  if (error != 0) return load_error(error, log);
+  if (Status status = load_all(loaded->object_, log); !status) return std::move(status).error();
   if (Status status = loaded->find_parts(); !status) return std::move(status).error();
   if (object.unwinds && !has_saved_registers()) {
     if (Status status = loaded->calibrate(); !status) return std::move(status).error();

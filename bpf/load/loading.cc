@@ -2,14 +2,18 @@
 #include "bpf/load/loading.h"
 
 #include <bpf/libbpf.h>
+#include <dirent.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <string_view>
 
@@ -88,12 +92,56 @@ std::string LibbpfLog::verdict() const {
   return end_of(said);
 }
 
+namespace {
+
+// While libbpf finds out what the kernel can do, and reads its types, it has a few files open.
+constexpr std::size_t kFilesOfLibbpf = 8;
+
+std::size_t count_of_files(bpf_object* object) {
+  std::size_t count = kFilesOfLibbpf;
+  bpf_map* map = nullptr;
+  bpf_object__for_each_map(map, object) count += bpf_map__autocreate(map) ? 1 : 0;
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object) count += bpf_program__autoload(program) ? 1 : 0;
+  return count;
+}
+
+// Returns how many files this process may still open; 0 if it cannot open one to find out.
+std::size_t files_left() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return SIZE_MAX;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir("/proc/self/fd"), &::closedir);
+  if (!open) return errno == EMFILE ? 0 : SIZE_MAX;
+  std::size_t used = 0;
+  while (const dirent* entry = ::readdir(open.get())) used += entry->d_name[0] != '.' ? 1 : 0;
+  --used;  // that of the folder
+  return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
+}
+
+Error too_few_files(const std::string& detail = {}) {
+  return {ErrorCode::kLimit, "too many open files" + detail + "; raise RLIMIT_NOFILE (ulimit -n)"};
+}
+
+}  // namespace
+
+// If libbpf lacks a file while it finds out what the kernel can do, it takes that for a lack of the
+// kernel, and fails later for a reason that is not the true one. So this looks first.
+Status load_all(bpf_object* object, const LibbpfLog& log) {
+  const std::size_t needed = count_of_files(object);
+  if (const std::size_t left = files_left(); left < needed) {
+    return too_few_files(": the BPF programs need " + std::to_string(needed) + ", and " +
+                         std::to_string(left) + " are left");
+  }
+  const int error = bpf_object__load(object);
+  return error == 0 ? Status{} : Status{load_error(error, log)};
+}
+
 Error load_error(int negative_errno, const LibbpfLog& log) {
   int error = -negative_errno;
   // If a file cannot be opened, libbpf goes on without it and fails for another reason, perhaps
   // much later.
   if (error == EMFILE || lacked_files) {
-    return {ErrorCode::kLimit, "too many open files; raise RLIMIT_NOFILE (ulimit -n)"};
+    return too_few_files();
   }
   // The verifier returns EPERM and EACCES for a refused access, too, and then no privilege helps.
   const std::string verdict = log.verdict();

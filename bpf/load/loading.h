@@ -33,6 +33,10 @@ class LibbpfLog {
 // whatever the errno. Otherwise it is kSystem with libbpf's last messages.
 Error load_error(int negative_errno, const LibbpfLog& log);
 
+// Loads the object's programs and maps. Fails as load_error() says, and with kLimit if too few file
+// descriptors are left for all of them.
+Status load_all(bpf_object* object, const LibbpfLog& log);
+
 // Returns the inode number of labelscope's own pid namespace, or 0 for the initial one.
 std::uint32_t own_pid_namespace();
 

@@ -57,7 +57,7 @@ Status TaskIterators::load() {
   if (!object_) return load_error(-errno, log);
   ls_snapshot_config config{own_pid_namespace(), worker_flags()};
   if (Status status = set_constants(object_, &config, sizeof(config)); !status) return status;
-  if (int error = bpf_object__load(object_); error != 0) return load_error(error, log);
+  if (Status status = load_all(object_, log); !status) return status;
   request_fd_ = map_fd(object_, "request");
   presets_fd_ = map_fd(object_, "presets");
   return {};
