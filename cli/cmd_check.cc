@@ -29,6 +29,7 @@
 #include "cli/record/privileges.h"
 #include "cli/text/escape.h"
 #include "findings/check_rule.h"
+#include "labelscope/target.h"
 
 namespace labelscope::cli {
 namespace {
@@ -116,16 +117,19 @@ class Check {
     return write(*output, text) ? kExitOk : kExitUnchecked;
   }
 
-  // One process is checked at a time, so of several the first.
+  // One process is checked at a time, so of several the first that has not ended meanwhile.
   Status find_process() {
     auto found =
         named_processes(options_.wanted.processes.pids, options_.wanted.names(), log::info);
     if (!found) return std::move(found).error();
     if (found->empty()) return {};
-    pid_ = found->front();
+    const auto lives =
+        std::ranges::find_if(*found, [](Pid pid) { return bool{LiveProcess::open(pid)}; });
+    pid_ = lives == found->end() ? found->front() : *lives;
     if (found->size() > 1) {
-      log::info("of these " + std::to_string(found->size()) + " processes the first, " +
-                std::to_string(raw(*pid_)) + ", is checked");
+      log::info("of these " + std::to_string(found->size()) + " processes the first" +
+                (*pid_ == found->front() ? ", " : " that goes on, ") + std::to_string(raw(*pid_)) +
+                ", is checked");
     }
     return {};
   }
