@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <climits>
+#include <vector>
 
 #include "process/proc_fs.h"
 
@@ -118,9 +121,6 @@ std::string missing_capability(const PtraceRefusal& refusal) {
 
 // Returns the reason although labelscope has CAP_SYS_PTRACE.
 std::string beyond_capability(const PtraceRefusal& refusal) {
-  if (refusal.yama.value_or(0) >= 3) {
-    return "kernel.yama.ptrace_scope is 3, " + yama_text(3) + "; set another value at boot";
-  }
   if (refusal.other_user_namespace.value_or(false)) {
     return "it is in another user namespace, where CAP_SYS_PTRACE of this one does not count; run "
            "labelscope as root of the host, or inside of that namespace";
@@ -129,7 +129,38 @@ std::string beyond_capability(const PtraceRefusal& refusal) {
          "(AppArmor, SELinux, SMACK) or a user namespace; its reason is in the kernel's log";
 }
 
+// Returns the processes of traces_this_process().
+std::vector<std::int64_t> find_tracers() {
+  // Each is the tracer of the one before. The kernel allows no circles, and no person builds a
+  // longer chain.
+  constexpr std::size_t kMost = 8;
+  std::vector<std::int64_t> tracers;
+  std::string status = read_proc_line("/proc/thread-self/status");
+  while (tracers.size() < kMost) {
+    const std::uint64_t thread = number_of(status_field(status, "TracerPid"));
+    if (thread == 0) break;
+    status = read_proc_line("/proc/" + std::to_string(thread) + "/status");
+    tracers.push_back(static_cast<std::int64_t>(number_of(status_field(status, "Tgid"))));
+  }
+  return tracers;
+}
+
 }  // namespace
+
+bool traces_this_process(Tid process) {
+  using Clock = std::chrono::steady_clock;
+  // A sampler asks a thousand times a second, and reading the file takes as long as a sample.
+  constexpr std::chrono::milliseconds kFresh{5};
+  thread_local Clock::time_point next_look;
+  thread_local pid_t looked_as = 0;  // another one after fork()
+  thread_local std::vector<std::int64_t> tracers;
+  if (const auto now = Clock::now(); now >= next_look || looked_as != ::getpid()) {
+    tracers = find_tracers();
+    next_look = now + kFresh;
+    looked_as = ::getpid();
+  }
+  return std::ranges::find(tracers, raw(process)) != tracers.end();
+}
 
 PtraceRefusal study_refusal(Tid tid, int errno_value) {
   PtraceRefusal refusal;
@@ -149,6 +180,8 @@ PtraceRefusal study_refusal(Tid tid, int errno_value) {
     refusal.tracer_is_us = status_field(tracer, "Tgid") == std::to_string(::getpid());
   }
   refusal.own_process = status_field(status, "Tgid") == std::to_string(::getpid());
+  refusal.traces_us =
+      traces_this_process(Tid{static_cast<std::int32_t>(number_of(status_field(status, "Tgid")))});
   refusal.filtered = is_filtered();
   refusal.kernel_thread = is_kernel_thread(tid);
   const std::uint64_t held = capabilities(own, "CapEff");
@@ -175,6 +208,11 @@ Error explain_refusal(const PtraceRefusal& refusal) {
   const std::string start = refusal.what + " cannot be looked into: ";
   auto refused = [&](const std::string& why) { return Error{ErrorCode::kPermission, start + why}; };
   if (refusal.own_process) return refused("it is one of labelscope's own");
+  if (refusal.traces_us) {
+    return refused(
+        "it traces labelscope (as a debugger or strace does), and each would wait for the other; "
+        "leave it out, or run labelscope without it");
+  }
   if (refusal.tracer_is_us) return refused("labelscope traces it already");
   if (refusal.tracer > 0) {
     const std::string name = refusal.tracer_name.empty() ? "process" : refusal.tracer_name;
@@ -198,6 +236,11 @@ Error explain_refusal(const PtraceRefusal& refusal) {
     return refused(
         "a seccomp filter, the container's most likely, forbids ptrace(); give it "
         "--cap-add SYS_PTRACE or another seccomp profile");
+  }
+  // No capability helps against this one.
+  if (refusal.yama.value_or(0) >= 3) {
+    return refused("kernel.yama.ptrace_scope is 3, " + yama_text(3) +
+                   "; set another value at boot");
   }
   return refused(refusal.may_trace_others ? beyond_capability(refusal)
                                           : missing_capability(refusal));

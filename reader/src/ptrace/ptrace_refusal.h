@@ -25,6 +25,7 @@ struct PtraceRefusal {
   std::string tracer_name;  // bytes
   bool tracer_is_us = false;
   bool own_process = false;  // true for a thread of the calling process itself
+  bool traces_us = false;    // true for a thread of traces_this_process()
   bool filtered = false;     // true if a seccomp filter refuses ptrace() whatever its arguments
   bool kernel_thread = false;
   bool may_trace_others = false;  // true if CAP_SYS_PTRACE is effective
@@ -39,6 +40,11 @@ struct PtraceRefusal {
   std::optional<bool> other_user_namespace;  // empty if that is not known
   std::optional<int> yama;                   // kernel.yama.ptrace_scope, if there is Yama
 };
+
+// Returns whether this process (by its first thread) traces labelscope, or traces one that does: a
+// debugger, or strace. If such a one were stopped, it and labelscope would wait for each other for
+// ever. The answer may be a few milliseconds old.
+bool traces_this_process(Tid process);
 
 PtraceRefusal study_refusal(Tid tid, int errno_value);
 

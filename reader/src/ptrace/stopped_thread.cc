@@ -229,6 +229,7 @@ Result<StoppedThread> StoppedThread::stop(Tid tid, std::chrono::nanoseconds pati
   const auto process = seized_before ? seized_before->process : process_of(tid);
   if (patience.count() > 0) settle();
   if (!process) return explain_refusal(study_refusal(tid, ESRCH));
+  if (traces_this_process(*process)) return explain_refusal(study_refusal(tid, EPERM));
   Awaited thread{tid, *process, {}};
   if (seized_before) {
     thread = *seized_before;

@@ -76,6 +76,11 @@ TEST_CASE("ptrace_refusal: each reason has its sentence and its fix") {
     refusal.tracer_name = "gdb";
     expect(refusal, "traced by gdb (812)", "detach");
   }
+  SECTION("a tracer of labelscope itself") {
+    refusal.traces_us = true;
+    refusal.tracer = 812;  // the other way round is the smaller matter
+    expect(refusal, "it traces labelscope", "leave it out");
+  }
   SECTION("a tracer outside of the container") {
     refusal.tracer = -1;
     expect(refusal, "outside of this container", "one tracer");
@@ -127,8 +132,11 @@ TEST_CASE("ptrace_refusal: each reason has its sentence and its fix") {
   }
   SECTION("yama 3, and no capability helps") {
     refusal.yama = 3;
-    refusal.may_trace_others = true;
-    expect(refusal, "ptrace_scope is 3", "boot");
+    refusal.may_trace_others = GENERATE(false, true);
+    refusal.own_uid = GENERATE(0U, 1000U);
+    expect(refusal, "ptrace_scope is 3", "set another value at boot");
+    CHECK(explain_refusal(refusal).context.find("sudo") == std::string::npos);
+    CHECK(explain_refusal(refusal).context.find("CAP_SYS_PTRACE") == std::string::npos);
   }
   SECTION("yama 1 is no reason for who has the capability") {
     refusal.yama = 1;
@@ -168,6 +176,50 @@ TEST_CASE("ptrace_refusal: a process of another user says whose it is") {
   });
   INFO(said);
   CHECK(said.find("belongs to root and labelscope runs as user 65534") != std::string::npos);
+}
+
+TEST_CASE("ptrace_refusal: the tracer of this process is not stopped") {
+  skip_in_user_mode_emulation();
+  SECTION("one that traces it itself") {
+    const std::string said = refusal_of_parent_after([] {
+      if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(1);
+    });
+    INFO(said);
+    CHECK(said.find("it traces labelscope") != std::string::npos);
+  }
+  SECTION("one that traces the tracer") {
+    // The child in between traces its own child, and is traced by this process.
+    std::array<int, 2> channel{};
+    REQUIRE(::pipe(channel.data()) == 0);
+    const pid_t self = ::getpid();
+    const pid_t between = ::fork();
+    REQUIRE(between >= 0);
+    if (between == 0) {
+      if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(1);
+      const pid_t child = ::fork();
+      if (child == 0) {
+        if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(1);
+        auto stopped = StoppedThread::stop(Tid{self});
+        const std::string text = stopped ? "stopped" : stopped.error().context;
+        [[maybe_unused]] auto written = ::write(channel[1], text.data(), text.size());
+        ::_exit(0);
+      }
+      ::waitpid(child, nullptr, 0);
+      ::_exit(0);
+    }
+    ::close(channel[1]);
+    std::string said(1024, '\0');
+    const ssize_t got = ::read(channel[0], said.data(), said.size());
+    ::close(channel[0]);
+    // SIGCHLD of its child stops it for its tracer.
+    for (int status = 0; ::waitpid(between, &status, 0) == between && WIFSTOPPED(status);) {
+      ::ptrace(PTRACE_CONT, between, nullptr, nullptr);
+    }
+    REQUIRE(got > 0);
+    said.resize(static_cast<std::size_t>(got));
+    INFO(said);
+    CHECK(said.find("it traces labelscope") != std::string::npos);
+  }
 }
 
 namespace {
