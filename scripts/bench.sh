@@ -6,6 +6,7 @@
 # what is measured, and how to read it.
 #
 #   scripts/bench.sh [labels|elf|samples|writer...]      all four, or some
+#   --reference FILE             lets "writer" compare the C API with this library too: the public writer for ABI v1
 #   scripts/bench.sh costs       what stacks cost, next to perf record: in kernel, target and start (15 minutes)
 #   scripts/bench.sh stacks      how many stacks of ordinary programs are whole, and callers wrong, next to perf record (15 minutes; with
 #                                the programs that are installed)
@@ -30,8 +31,14 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
 benches=()
 trend=()
+export LABELSCOPE_REFERENCE_WRITER=${LABELSCOPE_REFERENCE_WRITER:-}
 while (($# > 0)); do
   case $1 in
+    --reference)
+      (($# > 1)) || { printf 'bench.sh: %s needs a file\n' "$1" >&2; exit 2; }
+      LABELSCOPE_REFERENCE_WRITER=$(realpath -- "$2")
+      shift
+      ;;
     --json | --compare)
       (($# > 1)) || { printf 'bench.sh: %s needs a file\n' "$1" >&2; exit 2; }
       trend+=("$1" "$(realpath -- "$2")")
@@ -62,6 +69,7 @@ for bench in "${benches[@]}"; do
     costs | stacks | overhead | start | waits) targets+=(labelscope) ;;
     sources) targets+=(labelscope labelscope_go_labels) ;;
     chain) targets+=(test_sampler_unwind) ;;
+    writer) targets+=(bench_writer bench_drop_in) ;;
     python) targets+=(customlabels) ;;
     node) targets+=(customlabels_node) ;;
     java)
@@ -101,7 +109,12 @@ for bench in "${benches[@]}"; do
       run "ELF files of 100 MB" "$bin/bench_elf" "$elf" "${others[@]}"
       ;;
     samples) run "Samples from ring buffer to pprof file" "$bin/bench_samples" ;;
-    writer) run "What labels cost the program that sets them" "$bin/bench_writer" ;;
+    writer)
+      run "What labels cost the program that sets them" "$bin/bench_writer"
+      run "The C API, and the reference library's" env LABELSCOPE_REFERENCE_WRITER="$LABELSCOPE_REFERENCE_WRITER" \
+        python3 "$root_dir/tests/bench/drop_in.py" --program "$bin/bench_drop_in" \
+        --ours "$build/writer-lib/libcustomlabels.so" || (($? == 77))
+      ;;
     costs)
       run "What stacks cost" python3 "$root_dir/tests/bench/stack_costs.py" --labelscope "$build/cli/labelscope"
       ;;
