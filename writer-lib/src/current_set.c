@@ -29,8 +29,6 @@ static custom_labels_labelset_t* handle_of(struct thread_state* thread,
 }
 
 struct label_set* cl_object_of(custom_labels_labelset_t** set) {
-  struct label_set* object = set_object(*set);
-  if (object != NULL) return object;
   *set = handle_of(this_thread(), *set);
   return set_object(*set);
 }

@@ -10,9 +10,13 @@
  * They are null for null and for a thread's own set without labels. */
 const custom_labels_labelset_t* cl_labels_of(const custom_labels_labelset_t* set);
 
-/* Returns the set object behind *set, or null. If *set is the variable's value, it becomes the
- * handle. */
+/* Returns the set object behind *set (not null), or null. If *set is the variable's value, it
+ * becomes the handle. */
 struct label_set* cl_object_of(custom_labels_labelset_t** set);
+static inline struct label_set* object_of(custom_labels_labelset_t** set) {
+  struct label_set* object = set_object(*set);
+  return __builtin_expect(object != NULL, 1) ? object : cl_object_of(set);
+}
 
 /* Returns the handle of the current set; a set that this library did not make is its own handle. */
 custom_labels_labelset_t* cl_current_handle(struct thread_state* thread);

@@ -20,14 +20,8 @@ static void copy_labels(custom_labels_label_t* to, const custom_labels_label_t* 
   }
 }
 
-/* Returns where the block's strings began when its pointers were written. The block may have been
- * moved since then: its pointers still have the old addresses. */
-static uintptr_t origin(const struct label_block* block) {
-  return (uintptr_t)(block->set.storage + block->set.capacity);
-}
-
 static uintptr_t shift_between(const struct label_block* to, const struct label_block* from) {
-  return (uintptr_t)block_strings(to) - origin(from);
+  return (uintptr_t)block_strings(to) - block_origin(from);
 }
 
 static void copy_strings(struct label_block* to, size_t at, const struct label_block* from,
@@ -54,42 +48,31 @@ void cl_block_init(struct label_block* block, size_t capacity) {
   block->set.capacity = capacity;
 }
 
-/* If the blocks differ in one value only, and its length is the same, copies its bytes. Then the
- * blocks are equal. */
-static inline void level(struct label_block* to, const struct label_block* from,
-                         struct block_relation* relation) {
-  if (!relation->one_value) return;
-  custom_labels_string_t* value = &to->labels[relation->common].value;
-  const custom_labels_string_t* now = &from->labels[relation->common].value;
-  if (value->len != now->len) return;
-  const size_t at = (uintptr_t)value->buf - origin(to);
-  copy_strings(to, at, from, at, at + now->len);
-  relation->common = from->set.count;
-  relation->one_value = false;
+static struct block_relation start_alone(size_t common) {
+  return (struct block_relation){common, 0, kRestUnknown};
 }
 
 void cl_block_take(struct label_block* to, const struct label_block* from,
                    struct block_relation* relation, size_t n) {
-  level(to, from, relation);
-  const size_t first = smaller(relation->common, n);
-  if (first < n) {
+  if (!block_level(to, from, relation) && relation->common < n) {
+    const size_t first = relation->common;
     const size_t start = block_bytes_before(from, first);
     copy_labels(to->labels + first, from->labels + first, n - first, shift_between(to, from));
     copy_strings(to, start, from, start, block_bytes_before(from, n));
   }
   to->set.count = n;
-  relation->common = n;
-  relation->one_value = false;
+  *relation = start_alone(n);
+  if (n == from->set.count) relation->rest = kRestPlaced;
 }
 
-static void take_with_value(struct label_block* to, const struct label_block* from,
-                            struct block_relation* relation, size_t index,
-                            custom_labels_string_t value) {
+void cl_block_take_with_value(struct label_block* to, const struct label_block* from,
+                              struct block_relation* relation, size_t index,
+                              custom_labels_string_t value) {
   const custom_labels_label_t* old = &from->labels[index];
   const uintptr_t shift = shift_between(to, from);
   const size_t first = smaller(relation->common, index);
   const size_t start = block_bytes_before(from, first);
-  const size_t at = (uintptr_t)old->value.buf - origin(from);
+  const size_t at = (uintptr_t)old->value.buf - block_origin(from);
   const size_t rest = at + old->value.len;
   copy_labels(to->labels + first, from->labels + first, index - first, shift);
   copy_strings(to, start, from, start, at);
@@ -101,34 +84,8 @@ static void take_with_value(struct label_block* to, const struct label_block* fr
               shift + value.len - old->value.len);
   copy_strings(to, at + value.len, from, rest, block_bytes(from));
   to->set.count = from->set.count;
-  relation->common = index;
-  relation->one_value = true;
-}
-
-enum block_change cl_block_take_with(struct label_block* to, const struct label_block* from,
-                                     struct block_relation* relation, custom_labels_string_t key,
-                                     custom_labels_string_t value, size_t limit) {
-  const size_t index = block_find(from, key);
-  if (index == from->set.count) {
-    if (index >= limit) return kBlockFull;
-    cl_block_take(to, from, relation, index);
-    block_append(to, key, value);
-    return kBlockAdded;
-  }
-  /* This is the fast path. A program often sets the same labels again, to values of the same
-   * length. Then this block has everything else already, and only one value's bytes are copied. */
-  if (relation->common != index) level(to, from, relation);
-  const bool has_rest =
-      relation->one_value ? relation->common == index
-                          : relation->common == from->set.count && to->set.count == from->set.count;
-  if (has_rest && to->labels[index].value.len == value.len) {
-    copy_bytes((unsigned char*)to->labels[index].value.buf, value.buf, value.len);
-    relation->common = index;
-    relation->one_value = true;
-  } else {
-    take_with_value(to, from, relation, index, value);
-  }
-  return kBlockReplaced;
+  *relation =
+      (struct block_relation){index, 1, value.len == old->value.len ? kRestPlaced : kRestMoved};
 }
 
 void cl_block_take_without(struct label_block* to, const struct label_block* from,
@@ -141,6 +98,7 @@ void cl_block_take_without(struct label_block* to, const struct label_block* fro
               shift_between(to, from) + at - rest);
   copy_strings(to, at, from, rest, block_bytes(from));
   to->set.count = count - 1;
+  relation->rest = kRestUnknown;
 }
 
 void cl_block_append_labels(struct label_block* block, const struct label_block* from,
@@ -162,17 +120,35 @@ static void move_tail(struct label_block* block, size_t start, size_t shift, siz
   copy_labels(block->labels + first, block->labels + first, block->set.count - first, shift);
 }
 
+/* Takes a change of the value at `index` out of the relation. */
+static void relate_value(struct block_relation* relation, size_t index, bool same_length) {
+  /* This value may be the one that differs anyway. */
+  if (relation->changed == 1 && relation->common == index) {
+    if (!same_length) relation->rest = kRestMoved;
+    return;
+  }
+  const size_t first = smaller(relation->common, index);
+  const size_t end = relation->common + relation->changed;
+  const size_t changed = (end > index + 1 ? end : index + 1) - first;
+  if (relation->rest != kRestPlaced || !same_length || changed > UINT32_MAX)
+    *relation = start_alone(first);
+  else if (relation->changed == 0)
+    *relation = (struct block_relation){index, 1, kRestPlaced};
+  else
+    *relation = (struct block_relation){first, (uint32_t)changed, kRestPlaced};
+}
+
 void cl_block_replace(struct label_block* block, struct block_relation* relation, size_t index,
                       custom_labels_string_t value) {
   custom_labels_string_t* old = &block->labels[index].value;
-  const size_t at = (uintptr_t)old->buf - origin(block);
-  if (value.len != old->len) {
+  const size_t at = (uintptr_t)old->buf - block_origin(block);
+  const bool same_length = value.len == old->len;
+  if (!same_length) {
     move_tail(block, at + old->len, value.len - old->len, index + 1);
     put_string(old, value.len, old->buf);
   }
   copy_bytes(block_strings(block) + at, value.buf, value.len);
-  relation->common = smaller(relation->common, index);
-  relation->one_value = false;
+  relate_value(relation, index, same_length);
 }
 
 void cl_block_drop(struct label_block* block, struct block_relation* relation, size_t index) {
@@ -180,6 +156,5 @@ void cl_block_drop(struct label_block* block, struct block_relation* relation, s
   move_tail(block, end, block_bytes_before(block, index) - end, index + 1);
   copy_labels(block->labels + index, block->labels + index + 1, block->set.count - index - 1, 0);
   block->set.count--;
-  relation->common = smaller(relation->common, index);
-  relation->one_value = false;
+  *relation = start_alone(smaller(relation->common, index));
 }

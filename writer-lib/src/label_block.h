@@ -26,16 +26,22 @@ struct label_block {
   custom_labels_label_t labels[];
 };
 
-/* What two blocks of a pair have in common. */
-struct block_relation {
-  /* The number of labels at the start that have the same strings at the same places. */
-  size_t common;
-  /* The label after those has the same key, and all after it have the same strings, perhaps at
-   * other places; the counts are the same too. So only one value differs. */
-  bool one_value;
+/* What is known about the labels of two blocks of a pair behind those that they have in common. */
+enum block_rest {
+  kRestUnknown, /* nothing, not even whether the counts are the same */
+  kRestPlaced,  /* `changed` values have other bytes; all lengths and places are the same */
+  kRestMoved    /* one value has another length; the strings behind it may lie at other places */
 };
 
-static const struct block_relation kUnrelated = {0, false};
+/* What two blocks of a pair have in common. The labels behind the changed ones have the same
+ * strings, and all keys are the same, unless the rest is unknown. */
+struct block_relation {
+  size_t common;    /* labels at the start that have the same strings at the same places */
+  uint32_t changed; /* labels after those with other values; 0 if the rest is unknown */
+  uint8_t rest;     /* enum block_rest */
+};
+
+static const struct block_relation kUnrelated = {0, 0, kRestUnknown};
 
 enum block_change { kBlockAdded, kBlockReplaced, kBlockFull };
 
@@ -78,12 +84,11 @@ const custom_labels_label_t* cl_find_label(const custom_labels_labelset_t* label
 void cl_block_take(struct label_block* to, const struct label_block* from,
                    struct block_relation* relation, size_t n);
 
-/* Makes `to` the copy of `from` in which the key has this value. Returns kBlockFull if that would
- * be more than `limit` labels (then `to` and the relation are unchanged). The strings must not lie
- * in `to`. */
-enum block_change cl_block_take_with(struct label_block* to, const struct label_block* from,
-                                     struct block_relation* relation, custom_labels_string_t key,
-                                     custom_labels_string_t value, size_t limit);
+/* Makes `to` the copy of `from` in which the label at `index` has this value, which must not lie in
+ * `to`. */
+void cl_block_take_with_value(struct label_block* to, const struct label_block* from,
+                              struct block_relation* relation, size_t index,
+                              custom_labels_string_t value);
 
 /* Makes `to` the copy of `from` without the label at `index`. */
 void cl_block_take_without(struct label_block* to, const struct label_block* from,
@@ -105,6 +110,47 @@ static inline void put_string(custom_labels_string_t* to, size_t len, const unsi
   memcpy(to, &words, sizeof words);
 }
 
+/* Returns where the block's strings began when its pointers were written. The block may have been
+ * moved since then: its pointers still have the old addresses. */
+static inline uintptr_t block_origin(const struct label_block* block) {
+  return (uintptr_t)(block->set.storage + block->set.capacity);
+}
+
+/* If the blocks differ in the bytes of some values only, copies these. Returns whether the blocks
+ * are equal then. */
+static inline bool block_level(struct label_block* to, const struct label_block* from,
+                               struct block_relation* relation) {
+  if (relation->rest != kRestPlaced) return false;
+  if (relation->changed == 0) return true;
+  const custom_labels_label_t* first = &from->labels[relation->common];
+  const custom_labels_string_t* last = &first[relation->changed - 1].value;
+  const uintptr_t start = (uintptr_t)first->value.buf - block_origin(from);
+  copy_bytes(block_strings(to) + start, block_strings(from) + start,
+             (uintptr_t)last->buf + last->len - (uintptr_t)first->value.buf);
+  relation->common = from->set.count;
+  relation->changed = 0;
+  return true;
+}
+
+/* Makes `to` the copy of `from` in which the label at `index` has this value, if `to` has
+ * everything else already, and a value of this length there. Returns false if it has not. This is
+ * the fast path: a program often sets the same labels again, to values of the same length. Only one
+ * value's bytes are copied then, or those of two. */
+static inline __attribute__((always_inline)) bool block_take_value(struct label_block* to,
+                                                                   const struct label_block* from,
+                                                                   struct block_relation* relation,
+                                                                   size_t index,
+                                                                   custom_labels_string_t value) {
+  if ((relation->changed != 1 || relation->common != index) && !block_level(to, from, relation))
+    return false;
+  const custom_labels_string_t* old = &to->labels[index].value;
+  if (old->len != value.len) return false;
+  copy_bytes((unsigned char*)(uintptr_t)old->buf, value.buf, value.len);
+  relation->common = index;
+  relation->changed = 1;
+  return true;
+}
+
 /* Adds a label whose key is not there. */
 static inline void block_append(struct label_block* block, custom_labels_string_t key,
                                 custom_labels_string_t value) {
@@ -116,20 +162,43 @@ static inline void block_append(struct label_block* block, custom_labels_string_
   put_string(&label->value, value.len, end + key.len);
 }
 
+/* Makes `to` the copy of `from` in which the key has this value. `index` is where block_find has
+ * found the key in `from`, or the count. The strings must not lie in `to`. */
+static inline void block_take_with(struct label_block* to, const struct label_block* from,
+                                   struct block_relation* relation, size_t index,
+                                   custom_labels_string_t key, custom_labels_string_t value) {
+  if (index == from->set.count) {
+    cl_block_take(to, from, relation, index);
+    block_append(to, key, value);
+    relation->rest = kRestUnknown;
+  } else if (!block_take_value(to, from, relation, index, value)) {
+    cl_block_take_with_value(to, from, relation, index, value);
+  }
+}
+
+/* Sets a label in place at the index where block_find has found the key, or the count. */
+static inline void block_put_at(struct label_block* block, struct block_relation* relation,
+                                size_t index, custom_labels_string_t key,
+                                custom_labels_string_t value) {
+  if (index < block->set.count) {
+    cl_block_replace(block, relation, index, value);
+    return;
+  }
+  block_append(block, key, value);
+  relation->changed = 0;
+  relation->rest = kRestUnknown;
+}
+
 /* Sets a label in place: replaces its value or adds it. */
 static inline enum block_change block_put(struct label_block* block,
                                           struct block_relation* relation,
                                           custom_labels_string_t key, custom_labels_string_t value,
                                           size_t limit) {
   const size_t index = block_find(block, key);
-  if (index < block->set.count) {
-    cl_block_replace(block, relation, index, value);
-    return kBlockReplaced;
-  }
-  if (index >= limit) return kBlockFull;
-  block_append(block, key, value);
-  relation->one_value = false;
-  return kBlockAdded;
+  const bool is_new = index == block->set.count;
+  if (is_new && index >= limit) return kBlockFull;
+  block_put_at(block, relation, index, key, value);
+  return is_new ? kBlockAdded : kBlockReplaced;
 }
 
 /* Adds the labels of `from` from an index on, whose keys are not there. */

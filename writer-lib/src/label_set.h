@@ -16,6 +16,7 @@
 
 #include "label_block.h"
 #include "label_handle.h"
+#include "thread_state.h"
 
 struct set_block {
   size_t room; /* bytes for strings */
@@ -57,29 +58,74 @@ static inline bool is_string(custom_labels_string_t string) {
   return string.buf != NULL || string.len == 0;
 }
 
+static inline bool is_current(struct thread_state* thread, const struct label_set* set) {
+  return *current_slot(thread) == set->live;
+}
+
+/* Returns the index of the key, or the number of labels if it is not there. */
+static inline size_t set_find(const struct label_set* set, custom_labels_string_t key) {
+  return block_find((const struct label_block*)(const void*)set->live, key);
+}
+
 /* Returns a new set without labels, or null without memory. */
 struct label_set* cl_set_create(size_t capacity);
 void cl_set_free(struct label_set* set);
+
+/* Makes a block the set's labels (null for none), and publishes it if the set is current on this
+ * thread. The caller owns the block that was the live one, and decides what the spare one is. */
+static inline void set_switch(struct thread_state* thread, struct label_set* set,
+                              struct set_block* block) {
+  const custom_labels_labelset_t* labels = block == NULL ? &set->handle.empty : &block->block.set;
+  const bool current = is_current(thread, set);
+  /* This comes before the store that publishes: a signal handler that installs a set of its own and
+   * puts this one back publishes what is live, and must not bring back the old block after that
+   * store. */
+  set->live = labels;
+  if (current) {
+    publish(thread->slot, labels);
+    thread->shown = labels;
+  }
+  set->changes++;
+}
+
+/* Sets a label whose key set_find has found at `index`, or not found. The arguments are valid.
+ * Returns 0 or ENOMEM. */
+int cl_set_put_at(struct label_set* set, size_t index, custom_labels_string_t key,
+                  custom_labels_string_t value);
+static inline int set_put_at(struct label_set* set, size_t index, custom_labels_string_t key,
+                             custom_labels_string_t value) {
+  struct thread_state* thread = this_thread();
+  struct set_block* spare = set->spare;
+  if (is_current(thread, set) && index < set->live->count && spare != NULL) {
+    struct set_block* live = block_of_labels(set->live);
+    if (block_take_value(&spare->block, &live->block, &set->relation, index, value)) {
+      set_switch(thread, set, spare);
+      set->spare = live;
+      return 0;
+    }
+  }
+  return cl_set_put_at(set, index, key, value);
+}
 
 /* Sets the labels in turn, all or none. Returns 0, EINVAL or ENOMEM. */
 int cl_set_update(struct label_set* set, const custom_labels_label_t* labels, size_t n);
 int cl_set_remove(struct label_set* set, custom_labels_string_t key);
 int cl_set_clear(struct label_set* set);
 
-/* Builds the labels in a block of their own and gives it to the set, without giving up the old
- * block: *old becomes that block, or null if there was none. It is for callers that need the old
- * labels. */
+/* Builds the labels in the spare block and makes that the set's labels, without giving up the old
+ * block: *old becomes that block, or null if there was none, and the set has no spare block. It is
+ * for callers that need the old labels. */
 int cl_set_update_beside(struct label_set* set, const custom_labels_label_t* labels, size_t n,
                          struct set_block** old);
 
-/* Returns a block that can hold so much: the set's spare one if it is large enough. Returns null
- * without memory. The relation is that to the live block. */
-struct set_block* cl_set_take_spare(struct label_set* set, size_t labels, size_t bytes,
-                                    struct block_relation* relation);
-
-/* Makes a block the set's labels (null for none), and publishes it if the set is current on this
- * thread. The old block becomes the spare one if `keep_old`, else the caller owns it. */
-void cl_set_switch(struct label_set* set, struct set_block* block, struct block_relation relation,
-                   bool keep_old);
+/* Gives the set a spare block that can hold so much, if it has none. Returns the block, or null
+ * without memory. */
+struct set_block* cl_set_new_spare(struct label_set* set, size_t labels, size_t bytes);
+static inline struct set_block* spare_with_room(struct label_set* set, size_t labels,
+                                                size_t bytes) {
+  struct set_block* spare = set->spare;
+  if (spare != NULL && spare->block.set.capacity >= labels && spare->room >= bytes) return spare;
+  return cl_set_new_spare(set, labels, bytes);
+}
 
 #endif /* CUSTOMLABELS_SRC_LABEL_SET_H */

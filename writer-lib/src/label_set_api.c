@@ -12,7 +12,7 @@ API custom_labels_labelset_t* custom_labels_new(size_t capacity) {
 }
 
 API void custom_labels_free(custom_labels_labelset_t* set) {
-  struct label_set* object = set == NULL ? NULL : cl_object_of(&set);
+  struct label_set* object = set == NULL ? NULL : object_of(&set);
   if (object != NULL) cl_set_free(object);
 }
 
@@ -36,7 +36,7 @@ API const custom_labels_label_t* custom_labels_get(custom_labels_labelset_t* set
 static int copy_string(custom_labels_string_t string, custom_labels_string_t* out) {
   unsigned char* copy = malloc(string.len == 0 ? 1 : string.len);
   if (copy == NULL) return ENOMEM;
-  if (string.len > 0) memcpy(copy, string.buf, string.len);
+  copy_bytes(copy, string.buf, string.len);
   *out = (custom_labels_string_t){string.len, copy};
   return 0;
 }
@@ -44,20 +44,31 @@ static int copy_string(custom_labels_string_t string, custom_labels_string_t* ou
 API int custom_labels_update(custom_labels_labelset_t* set, const custom_labels_label_t* labels,
                              size_t n) {
   if (set == NULL) return EINVAL;
-  struct label_set* object = cl_object_of(&set);
+  struct label_set* object = object_of(&set);
   if (object != NULL) return cl_set_update(object, labels, n);
   const int refused = cl_check_own(set);
   return refused != 0 ? refused : cl_error_of(custom_labels_thread_update(labels, n));
 }
 
-API int custom_labels_set(custom_labels_labelset_t* set, custom_labels_string_t key,
-                          custom_labels_string_t value, custom_labels_string_t* old_value_out) {
+static inline __attribute__((always_inline)) int set_label(custom_labels_labelset_t* set,
+                                                           custom_labels_string_t key,
+                                                           custom_labels_string_t value) {
+  if (set == NULL || key.buf == NULL || !is_string(value)) return EINVAL;
+  struct label_set* object = object_of(&set);
+  if (object != NULL) return set_put_at(object, set_find(object, key), key, value);
   const custom_labels_label_t label = {key, value};
-  if (old_value_out == NULL) return custom_labels_update(set, &label, 1);
+  return custom_labels_update(set, &label, 1);
+}
+
+static __attribute__((noinline)) int set_and_copy_old(custom_labels_labelset_t* set,
+                                                      custom_labels_string_t key,
+                                                      custom_labels_string_t value,
+                                                      custom_labels_string_t* old_value_out) {
   custom_labels_string_t old = {0, NULL};
-  const custom_labels_label_t* found = set == NULL ? NULL : custom_labels_get(set, key);
+  const custom_labels_label_t* found =
+      set == NULL || key.buf == NULL ? NULL : cl_find_label(cl_labels_of(set), key);
   int error = found == NULL ? 0 : copy_string(found->value, &old);
-  if (error == 0) error = custom_labels_update(set, &label, 1);
+  if (error == 0) error = set_label(set, key, value);
   if (error != 0) {
     free((void*)(uintptr_t)old.buf);
     old = (custom_labels_string_t){0, NULL};
@@ -66,21 +77,31 @@ API int custom_labels_set(custom_labels_labelset_t* set, custom_labels_string_t 
   return error;
 }
 
-API int custom_labels_remove(custom_labels_labelset_t* set, custom_labels_string_t key) {
+API int custom_labels_set(custom_labels_labelset_t* set, custom_labels_string_t key,
+                          custom_labels_string_t value, custom_labels_string_t* old_value_out) {
+  return old_value_out == NULL ? set_label(set, key, value)
+                               : set_and_copy_old(set, key, value, old_value_out);
+}
+
+static inline int remove_label(custom_labels_labelset_t* set, custom_labels_string_t key) {
   if (set == NULL) return EINVAL;
-  struct label_set* object = cl_object_of(&set);
+  struct label_set* object = object_of(&set);
   if (object != NULL) return cl_set_remove(object, key);
   const int refused = cl_check_own(set);
   return refused != 0 ? refused : cl_error_of(custom_labels_thread_remove(key.buf, key.len));
 }
 
+API int custom_labels_remove(custom_labels_labelset_t* set, custom_labels_string_t key) {
+  return remove_label(set, key);
+}
+
 API void custom_labels_delete(custom_labels_labelset_t* set, custom_labels_string_t key) {
-  (void)custom_labels_remove(set, key);
+  (void)remove_label(set, key);
 }
 
 API int custom_labels_clear(custom_labels_labelset_t* set) {
   if (set == NULL) return EINVAL;
-  struct label_set* object = cl_object_of(&set);
+  struct label_set* object = object_of(&set);
   if (object != NULL) return cl_set_clear(object);
   struct thread_state* thread = this_thread();
   if (!enter_call(thread)) return EBUSY;

@@ -106,28 +106,33 @@ struct run {
  * false without memory. */
 static bool merge(const struct run* run) {
   struct label_set* set = run->set;
-  const struct set_block* live = live_block(set);
+  struct set_block* live = live_block(set);
   const custom_labels_labelset_t* before = run->before == NULL ? NULL : &run->before->block.set;
   /* This is enough room for all that comes back: its keys and values are in the block from before.
    */
   const size_t count = (live == NULL ? 0 : live->block.set.count) + run->n;
   const size_t bytes = (live == NULL ? 0 : block_bytes(&live->block)) +
                        (run->before == NULL ? 0 : block_bytes(&run->before->block));
-  struct block_relation relation;
-  struct set_block* to = cl_set_take_spare(set, count, bytes, &relation);
+  struct block_relation* relation = &set->relation;
+  struct set_block* to = spare_with_room(set, count, bytes);
   if (to == NULL) return false;
-  to->block.set.count = 0;
-  if (live != NULL) cl_block_take(&to->block, &live->block, &relation, live->block.set.count);
+  if (live == NULL) {
+    to->block.set.count = 0;
+    *relation = kUnrelated;
+  } else {
+    cl_block_take(&to->block, &live->block, relation, live->block.set.count);
+  }
   for (size_t i = 0; i < run->n; i++) {
     const custom_labels_label_t* old = cl_find_label(before, run->labels[i].key);
     if (old != NULL) {
-      block_put(&to->block, &relation, old->key, old->value, SIZE_MAX);
+      block_put(&to->block, relation, old->key, old->value, SIZE_MAX);
       continue;
     }
     const size_t index = block_find(&to->block, run->labels[i].key);
-    if (index < to->block.set.count) cl_block_drop(&to->block, &relation, index);
+    if (index < to->block.set.count) cl_block_drop(&to->block, relation, index);
   }
-  cl_set_switch(set, to, relation, true);
+  set_switch(this_thread(), set, to);
+  set->spare = live;
   return true;
 }
 
@@ -139,8 +144,14 @@ static void put_back(void* ended) {
     free(run->before);
     return;
   }
-  /* Nothing is known about a block that the callback has changed. */
-  cl_set_switch(set, run->before, untouched ? run->relation : kUnrelated, true);
+  struct set_block* live = live_block(set);
+  set_switch(this_thread(), set, run->before);
+  if (live != NULL) {
+    free(set->spare);
+    set->spare = live;
+    /* Nothing is known about a block that the callback has changed. */
+    set->relation = untouched ? run->relation : kUnrelated;
+  }
   /* For a run around this one, nothing has changed. */
   if (untouched) set->changes = run->changes_before;
 }
@@ -181,7 +192,7 @@ static int run_with_own(const custom_labels_label_t* labels, size_t n, void* (*c
 API int custom_labels_run_with(custom_labels_labelset_t* set, custom_labels_label_t* labels, int n,
                                void* (*callback)(void*), void* data, void** out) {
   if (set == NULL || callback == NULL || n < 0 || (labels == NULL && n > 0)) return EINVAL;
-  struct label_set* object = cl_object_of(&set);
+  struct label_set* object = object_of(&set);
   if (object != NULL) return run_with_set(object, labels, (size_t)n, callback, data, out);
   const int refused = cl_check_own(set);
   return refused != 0 ? refused : run_with_own(labels, (size_t)n, callback, data, out);

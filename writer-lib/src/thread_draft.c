@@ -199,7 +199,7 @@ custom_labels_result_t cl_update(struct thread_state* thread, enum draft_start s
   struct label_block* block = begin_build(thread);
   if (from == NULL) {
     thread->trace = 0;
-    thread->relation.common = 0;
+    thread->relation = kUnrelated;
     block->set.count = 0;
   } else {
     cl_block_take(block, from, &thread->relation,

@@ -9,14 +9,16 @@ static inline custom_labels_result_t set_in_own(struct thread_state* thread,
                                                 custom_labels_string_t value) {
   const bool key_cut = cut_string(&key, CUSTOM_LABELS_THREAD_MAX_KEY);
   const bool value_cut = cut_string(&value, CUSTOM_LABELS_THREAD_MAX_VALUE);
+  const struct label_block* live = thread->live;
+  const size_t index = block_find(live, key);
+  const bool is_new = index == live->set.count;
+  if (is_new && index >= thread->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS)
+    return CUSTOM_LABELS_FULL;
   struct label_block* block = begin_build(thread);
-  const enum block_change change =
-      cl_block_take_with(block, thread->live, &thread->relation, key, value,
-                         thread->trace + CUSTOM_LABELS_THREAD_MAX_PROGRAM_LABELS);
-  if (change == kBlockFull) return CUSTOM_LABELS_FULL;
+  block_take_with(block, live, &thread->relation, index, key, value);
   publish_own(thread, block);
   if (key_cut || value_cut) return CUSTOM_LABELS_TRUNCATED;
-  return change == kBlockAdded ? CUSTOM_LABELS_SET : CUSTOM_LABELS_REPLACED;
+  return is_new ? CUSTOM_LABELS_SET : CUSTOM_LABELS_REPLACED;
 }
 
 API custom_labels_result_t custom_labels_thread_prepare(void) {

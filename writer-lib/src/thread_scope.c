@@ -50,7 +50,7 @@ API custom_labels_result_t custom_labels_thread_enter_set(custom_labels_saved_t*
   struct thread_state* thread = this_thread();
   saved->blocks = &kRefused;
   if (!enter_call(thread)) return CUSTOM_LABELS_BUSY;
-  if (set != NULL) (void)cl_object_of(&set);
+  if (set != NULL) (void)object_of(&set);
   save(thread, saved);
   install(thread, set);
   leave_call(thread);

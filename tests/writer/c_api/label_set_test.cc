@@ -121,6 +121,9 @@ TEST_CASE_METHOD(Unlabelled, "label_set: a current set never changes where a rea
   }
 }
 
+// The set whose labels the callback of the next test takes.
+static custom_labels_labelset_t* looked_at;
+
 TEST_CASE_METHOD(Unlabelled, "label_set: thousands of random changes match a simple model") {
   std::mt19937 random(4);
   const auto below = [&](unsigned limit) { return random() % limit; };
@@ -138,13 +141,23 @@ TEST_CASE_METHOD(Unlabelled, "label_set: thousands of random changes match a sim
       custom_labels_delete(set.get(), raw(key));
       model = without(model, key);
     } else if (what < 19) {
-      const std::string longer = "x" + value;
-      const custom_labels_label_t two[] = {raw(key, longer), raw("k3", value)};
+      const std::string other = (below(3) == 0 ? "x" : "") + value;
+      const custom_labels_label_t two[] = {raw(key, other), raw("k3", value)};
       REQUIRE(custom_labels_update(set.get(), two, 2) == 0);
-      model = with(with(model, key, longer), "k3", value);
+      model = with(with(model, key, other), "k3", value);
     } else if (below(5) == 0) {
       custom_labels_clear(set.get());
       model.clear();
+    } else {
+      custom_labels_label_t two[] = {raw(key, value), raw("k3", value)};
+      Labels within;
+      const auto look = [](void* labels) -> void* {
+        *static_cast<Labels*>(labels) = labels_of(looked_at);
+        return nullptr;
+      };
+      looked_at = set.get();
+      REQUIRE(custom_labels_run_with(set.get(), two, 2, look, &within, nullptr) == 0);
+      REQUIRE(within == with(with(model, key, value), "k3", value));
     }
     REQUIRE(set.labels() == model);
     if (custom_labels_current() == set.get()) REQUIRE(current_labels() == model);
