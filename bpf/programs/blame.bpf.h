@@ -25,7 +25,7 @@
 
 #include <bpf/bpf_tracing.h>
 
-#include "bpf/programs/waiting_thread.bpf.h"
+#include "bpf/programs/lock_owner.bpf.h"
 
 /* These are bits of the kernel's preempt_count: what runs is a hard or a soft interrupt. */
 #define LS_IN_SOFT_INTERRUPT 0x00000100
@@ -66,6 +66,8 @@ struct {
 /* What is known of a thread that waits: the key is that of `off_cpu_threads`. */
 struct ls_woken {
   struct ls_blamed waker; /* of its last wake-up */
+  struct ls_blamed owner; /* of the lock for which it waits */
+  __u64 owner_ns;         /* when it left its processor for that; 0: never */
   /* Waits that count as soon as the labels are read (ls_off_cpu): one of each kind is kept here,
    * with all others that the same one is blamed for. */
   struct ls_blamed late[LS_WAIT_PARTS];
@@ -227,6 +229,17 @@ static __always_inline void ls_blame_current(struct ls_blamed* who) {
   if (who->labels == LS_LABELS_LATER) who->labels = LS_UNREADABLE_NOT_RESIDENT;
 }
 
+/* Returns the entry of a thread that waits, or null if there is no room for it. */
+static __always_inline struct ls_woken* ls_woken_at(__u32 tid) {
+  struct ls_woken* woken = bpf_map_lookup_elem(&woken_threads, &tid);
+  if (!woken) {
+    bpf_map_update_elem(&woken_threads, &tid, &ls_never_woken, BPF_NOEXIST);
+    woken = bpf_map_lookup_elem(&woken_threads, &tid);
+  }
+  if (!woken) ls_count_other(LS_COUNT_BLAME_WITHOUT_ROOM);
+  return woken;
+}
+
 /* This runs in the waker, before the thread can run again. A thread that is about to wait may be
  * woken before it has left its processor, so the entry is written whether or not it has. */
 SEC("tp_btf/sched_waking")
@@ -235,15 +248,8 @@ int BPF_PROG(on_waking, struct task_struct* task) {
   if (!ls_takes_samples(task)) return 0;
   struct ls_ids ids = ls_ids_of_argument(task);
   if (!ls_off_cpu_of(ids)) return 0;
-  struct ls_woken* woken = bpf_map_lookup_elem(&woken_threads, &ids.tid);
-  if (!woken) {
-    bpf_map_update_elem(&woken_threads, &ids.tid, &ls_never_woken, BPF_NOEXIST);
-    woken = bpf_map_lookup_elem(&woken_threads, &ids.tid);
-  }
-  if (!woken) {
-    ls_count_other(LS_COUNT_BLAME_WITHOUT_ROOM);
-    return 0;
-  }
+  struct ls_woken* woken = ls_woken_at(ids.tid);
+  if (!woken) return 0;
   struct ls_blamed who = {};
   ls_blame_current(&who);
   woken->waker = who;
@@ -309,9 +315,24 @@ static __always_inline void ls_blame_late(const struct ls_off_cpu* thread,
 
 /* ---- who has a processor */
 
+/* Notes who holds the lock for which this thread leaves the processor, as of this moment: later on
+ * the owner may change its labels, or another thread may take the lock first. */
+static __always_inline void ls_note_owner(struct task_struct* leaves,
+                                          const struct ls_off_cpu* thread, struct ls_ids ids,
+                                          const struct ls_found_process* found, __u64 now) {
+  if (thread->system_call != LS_CALL_FUTEX || thread->left_ns != now || !found->process) return;
+  struct ls_blamed owner = {};
+  ls_find_owner(&owner, leaves, ids, found, now);
+  if (owner.kind == LS_BLAME_UNKNOWN) return;
+  struct ls_woken* woken = ls_woken_at(ids.tid);
+  if (!woken) return;
+  woken->owner = owner;
+  woken->owner_ns = now;
+}
+
 /* Notes that this thread leaves the processor. Its labels are those of `off_cpu_threads`, which
- * were read a moment ago. */
-static __always_inline void ls_end_turn(struct task_struct* leaves, __u64 now) {
+ * were read a moment ago. `sleeps`: it waits for something that a signal may interrupt. */
+static __always_inline void ls_end_turn(struct task_struct* leaves, _Bool sleeps, __u64 now) {
   struct ls_processor* here = ls_this_processor();
   if (!here) return;
   struct ls_turn* turn = &here->turns[here->turns_ended % LS_TURNS];
@@ -321,7 +342,10 @@ static __always_inline void ls_end_turn(struct task_struct* leaves, __u64 now) {
   ls_blame_task(&who, leaves, ids, &found);
   if (who.kind == LS_BLAME_THREAD) {
     const struct ls_off_cpu* thread = ls_off_cpu_of(ids);
-    if (thread) who.labels = thread->labels;
+    if (thread) {
+      who.labels = thread->labels;
+      if (sleeps) ls_note_owner(leaves, thread, ids, &found, now);
+    }
     if (who.labels == LS_LABELS_LATER) who.labels = LS_UNREADABLE_NOT_RESIDENT;
   }
   turn->who = who;
@@ -377,7 +401,7 @@ static __always_inline void ls_blame_wait(const struct ls_off_cpu* thread, __u64
   here->key.wait.system_call = thread->system_call;
   here->key.wait.part = thread->part;
   if (woken) {
-    here->key.who = woken->waker;
+    here->key.who = woken->owner_ns == left_ns ? woken->owner : woken->waker;
     ls_blame(&here->key, woken, woken_ns - left_ns);
     woken->waker.kind = LS_BLAME_UNKNOWN;
   }

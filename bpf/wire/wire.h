@@ -172,8 +172,8 @@ struct ls_wait_total {
 
 /* Who made a thread wait. */
 struct ls_blamed {
-  __u64 labels;            /* of LS_BLAME_THREAD: a number as above */
-  __u32 pid;               /* of LS_BLAME_THREAD, as labelscope counts */
+  __u64 labels;            /* of a thread: a number as above */
+  __u32 pid;               /* of a thread, as labelscope counts */
   __u32 kind;              /* enum ls_blame_kind */
   __u8 comm[LS_COMM_SIZE]; /* of LS_BLAME_PROCESS: its name */
 };

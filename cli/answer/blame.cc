@@ -56,6 +56,7 @@ class Sides {
   BlameName column(const BlameRow& row, std::string_view key) const {
     switch (row.by.kind) {
       case LS_BLAME_THREAD:
+      case LS_BLAME_OWNER:
         return name(row.by, row.value, key);
       case LS_BLAME_PROCESS:
         return {Kind::kProcess, row.by.name};
@@ -209,10 +210,16 @@ void render(const BlameMatrix& matrix, std::string_view key, const SummaryStyle&
   if (lines < matrix.lines.size()) {
     out << "(" << matrix.lines.size() - lines << " more rows are in --json)\n";
   }
+  if (matrix.whole.owner_ns != 0) {
+    out << "(" << time_text(matrix.whole.owner_ns)
+        << " because of threads that held a lock when the wait began)\n";
+  }
 }
 
 Json amount_json(const BlameAmount& amount) {
-  return {{"time_ns", amount.time_ns}, {"count", amount.count}};
+  Json json{{"time_ns", amount.time_ns}, {"count", amount.count}};
+  if (amount.owner_ns != 0) json["owner_ns"] = amount.owner_ns;
+  return json;
 }
 
 Json line_json(const BlameLine& line) {

@@ -4,8 +4,9 @@
 //   acme          2.91 s    2.90 s    8.10 ms           -
 //   globex        1.02 s         -     1.02 s           -      each row adds up to its first time
 //
-// Labels of the thread that waited make the row. Labels that the thread which woke it, or had its
-// processor, had at that moment make the column; what has no labels has a column in parentheses.
+// Labels of the thread that waited make the row. The column is made by the labels of the thread
+// that held the lock, woke it, or had its processor, as they were at that moment; what has no
+// labels has a column in parentheses.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +44,12 @@ struct BlameName {
 
 struct BlameAmount {
   std::uint64_t time_ns = 0;
-  std::uint64_t count = 0;  // as in BlameRow
+  std::uint64_t count = 0;     // as in BlameRow
+  std::uint64_t owner_ns = 0;  // of it: because of threads that held a lock (LS_BLAME_OWNER)
   void add(const BlameRow& row) {
     time_ns += row.time_ns;
     count += row.count;
+    if (row.by.kind == LS_BLAME_OWNER) owner_ns += row.time_ns;
   }
 };
 

@@ -21,6 +21,11 @@ namespace labelscope::cli {
 std::string_view blame_kind_name(ls_blame_kind kind);
 std::optional<ls_blame_kind> find_blame_kind(std::string_view name);
 
+// Returns whether it is a thread of a recorded process, which has a process and labels.
+constexpr bool is_blamed_thread(ls_blame_kind kind) {
+  return kind == LS_BLAME_THREAD || kind == LS_BLAME_OWNER;
+}
+
 // Makes rows of the waits that have not ended. Call it before the samples are fitted (fit_waits.h):
 // until then each of them has the exact length of a wait.
 void blame_open_waits(Profile& profile);

@@ -135,9 +135,9 @@ struct WaitRow : WaitGroup {
 // What made threads wait.
 struct Blamed {
   ls_blame_kind kind = LS_BLAME_UNKNOWN;
-  std::uint8_t outcome = 0;    // of LS_BLAME_THREAD: as in SampleRow, of its labels at that moment
-  Pid pid{};                   // of LS_BLAME_THREAD
-  Index label_set = kNoIndex;  // of LS_BLAME_THREAD
+  std::uint8_t outcome = 0;    // of a thread: as in SampleRow, of its labels at that moment
+  Pid pid{};                   // of a thread
+  Index label_set = kNoIndex;  // of a thread
   std::string name;            // of LS_BLAME_PROCESS
 };
 

@@ -284,7 +284,7 @@ void ProfileBuilder::add_blame(std::span<const BlameTotal> totals, const FindPro
     BlameRow row{waited, waited.time_ns, waited.count, {}};
     row.by.kind = total.kind;
     row.by.name = total.name;
-    if (total.kind == LS_BLAME_THREAD) {
+    if (is_blamed_thread(total.kind)) {
       const std::uint64_t number =
           is_known(total.labels) ? total.labels : std::uint64_t{LS_UNREADABLE_LOST};
       auto [labels, outcome] = meaning_of_number(number, processes(total.pid));

@@ -50,7 +50,7 @@ Json waits_json(const WaitRow& row) {
 Json blame_json(const BlameRow& row) {
   Json line = line_of("blame", row, row.time_ns, row.count);
   line["by"] = blame_kind_name(row.by.kind);
-  if (row.by.kind == LS_BLAME_THREAD) {
+  if (is_blamed_thread(row.by.kind)) {
     line["by_pid"] = raw(row.by.pid);
     line["by_labels"] = index_json(row.by.label_set);
     line["by_outcome"] = row.by.outcome;
@@ -85,7 +85,7 @@ std::string_view take_blame(Fields& fields, Profile& profile,
   take_line(fields, profile, outcomes, row);
   // A kind that is not known here is as good as unknown.
   row.by.kind = find_blame_kind(fields.bytes("by")).value_or(LS_BLAME_UNKNOWN);
-  if (row.by.kind == LS_BLAME_THREAD) {
+  if (is_blamed_thread(row.by.kind)) {
     row.by.pid = Pid{fields.small<std::int32_t>("by_pid")};
     row.by.label_set = fields.reference("by_labels", profile.label_sets.size());
     row.by.outcome = outcome_in(fields, "by_outcome", outcomes);

@@ -13,7 +13,8 @@ enum ls_blame_kind {
   LS_BLAME_KERNEL = 5,    /* a thread of the kernel, or its idle task */
   /* The thread still waited when the recording ended. The kernel's programs do not use it. */
   LS_BLAME_NOBODY_YET = 6,
-  LS_BLAME_KIND_COUNT = 7
+  LS_BLAME_OWNER = 7, /* a thread of the same process, which held the lock when the wait began */
+  LS_BLAME_KIND_COUNT = 8
 };
 
 #endif /* LABELSCOPE_BLAME_KIND_H */

@@ -62,6 +62,16 @@ constexpr CounterText kTexts[] = {
      "label sets of waits that had to be sent again, because the ring buffer was full"},
     {kBlameWithoutRoom, "blame-without-room", kProblem, "waits that are blamed on nobody",
      "there were more pairs of label sets than are kept (262,144)"},
+    {kBlameOwners, "blame-owners", kStatistic,
+     "waits for a lock that are blamed on the thread which held it"},
+    {kBlameOwnersElsewhere, "blame-owners-elsewhere", kStatistic,
+     "waits for a lock that are blamed on who woke the thread, because the owner is not known to "
+     "be "
+     "a thread of the same process"},
+    {kBlameOwnersUnread, "blame-owners-unread", kStatistic,
+     "waits for a lock that are blamed on who woke the thread, because the owner's labels could "
+     "not "
+     "be read at that moment"},
     {kRecordsMalformed, "records-malformed", kProblem,
      "records of the BPF programs that contradict themselves", "this is a defect of labelscope"},
     {kSamplesNotHeld, "samples-not-held", kProblem,

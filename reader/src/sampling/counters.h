@@ -44,6 +44,9 @@ enum class Counter : std::uint8_t {
   kLabelSetsWithoutRoom,
   kDroppedLabelSets,
   kBlameWithoutRoom,
+  kBlameOwners,
+  kBlameOwnersElsewhere,
+  kBlameOwnersUnread,
   // The BPF sampler counts these.
   kRecordsMalformed,
   kSamplesNotHeld,

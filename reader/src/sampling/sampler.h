@@ -134,7 +134,7 @@ inline constexpr std::uint64_t kUnknownLabels = LS_OUTCOME_COUNT;
 struct BlameTotal {
   WaitTotal wait;  // without lengths; how many waits, or parts of them
   ls_blame_kind kind = LS_BLAME_UNKNOWN;
-  Pid pid{};                 // of LS_BLAME_THREAD
+  Pid pid{};                 // of a thread
   std::uint64_t labels = 0;  // the same, as in WaitTotal
   std::string name;          // of LS_BLAME_PROCESS, as bytes
 };

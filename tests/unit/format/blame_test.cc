@@ -45,7 +45,7 @@ struct Contention : ProfileMaker {
     row.time_ns = ns;
     row.count = 1;
     row.by.kind = kind;
-    if (kind == LS_BLAME_THREAD) {
+    if (is_blamed_thread(kind)) {
       row.by.pid = Pid{100};
       row.by.label_set = by;
     }
@@ -199,6 +199,35 @@ TEST_CASE("blame: JSON has each part of each row, and they add up") {
   CHECK(globex["time_ns"] == sum);
   CHECK(globex["because_of"][2]["name"] == "na\x1bme");
   CHECK(globex["because_of"][4]["by"] == "still-waiting");
+}
+
+TEST_CASE("blame: an owner of a lock has the column of its label, and its time is shown") {
+  Contention locks;
+  locks.row(locks.acme, 6'000'000, LS_BLAME_OWNER, locks.by_globex);
+  locks.row(locks.acme, 3'000'000, LS_BLAME_THREAD, locks.by_globex);
+  locks.row(locks.acme, 1'000'000, LS_BLAME_TIMER);
+  const Json json = blame_json_of(locks.profile, "tenant");
+  CHECK(json["owner_ns"] == 6'000'000);
+  const Json acme = json["values"][0];
+  REQUIRE(acme["because_of"].size() == 2);
+  CHECK(acme["because_of"][0] == Json{{"by", "value"},
+                                      {"value", "globex"},
+                                      {"time_ns", 9'000'000},
+                                      {"count", 2},
+                                      {"owner_ns", 6'000'000}});
+  CHECK_FALSE(acme["because_of"][1].contains("owner_ns"));
+  const auto table = table_of(locks.profile, {.width = 0});
+  REQUIRE(table.size() == 3);
+  CHECK(table[2][0] == "(6.00");
+  // The two are different rows in a recording.
+  merge_equal_blame(locks.profile.blame);
+  CHECK(locks.profile.blame.size() == 3);
+  std::stringstream file;
+  REQUIRE(render_jsonl(locks.profile, {}, file));
+  ReadBudget budget;
+  auto read = read_jsonl(file, budget);
+  REQUIRE(read);
+  CHECK(blame_json_of(read->profile, "tenant") == json);
 }
 
 TEST_CASE("blame: processes can be told apart without a label") {

@@ -1,0 +1,76 @@
+# --blame: a thread that waits for a lock does so because of the one that holds it, with the labels
+# that this one has when the wait begins, whatever labels whoever wakes it has.
+source "${BASH_SOURCE%/*}/../lib.sh"
+need_sampling
+need_command jq
+mkfifo orders
+"$LOCK_OWNERS" <orders >said &
+program=$!
+children+=("$program")
+exec {orders}>orders
+wait_until "the program has begun" grep -q '^ready' said
+read -r _ _ child <said
+children+=("$child")
+# Some of its waits imitate locks. The kernel's verifier, and not this test, shows that programs read
+# such memory without harm.
+start record --mode offcpu -F 199 -p "$program" -p "$child" -o owner.jsonl --blame tenant
+begun() { grep -q '^Recording' "$work/stderr" || is_gone "$recorder"; }
+wait_until "the recording has begun" begun
+pause_ms 4000
+kill -INT "$recorder"
+finish
+if grep -q 'Linux 6.18' "$work/stderr"; then
+  expect_status 1 "a kernel that is too old"
+  skip_test "the kernel lets no thread sample itself (Linux 6.18)"
+fi
+expect_status "$exit_ok" "a recording of owners"
+expect_ledger owner.jsonl
+expect_shown '^\([0-9.]+ .?s because of threads that held a lock when the wait began\)$'
+is_gone "$program" && fail "the program has died"
+
+"$LABELSCOPE" report owner.jsonl --idle show --where wait=futex --where state=waiting --blame tenant \
+  --json >waits.json 2>"$work/stderr"
+# What part of the time that WAITER waits in a futex is blamed on BY, by the way HOW?
+part_of() {
+  jq --arg waiter "$1" --arg by "$2" --arg how "$3" '.values | map(select(.value == $waiter))
+    | .[0].because_of | (map(select(.value == $by)
+        | if $how == "owner" then .owner_ns // 0 else .time_ns - (.owner_ns // 0) end) | add // 0)
+      / (map(.time_ns) | add)' waits.json
+}
+expect_blame() {
+  local part
+  part=$(part_of "$@")
+  printf 'FACT: blame/%s:%s %s\n' "$1" "$2" "$part"
+  jq -ne --argjson part "${part:-0}" '$part >= 0.95 and $part <= 1' >/dev/null ||
+    fail "only $part of the time of $1 is blamed on $2 as the $3: $(cat waits.json)"
+}
+for name in normal busy timed recursive errorcheck adaptive robust inherit rw-read rw-write; do
+  expect_blame "$name-waiter" "$name-owner" owner
+done
+# They are woken by one another.
+for waiter in turn-2 turn-3 turn-4; do expect_blame "$waiter" turn-1 owner; done
+# The owner is in another process, or there is none.
+expect_blame shared-waiter shared-late waker
+for name in condition until semaphore imitation; do
+  expect_blame "$name-sleeper" "$name-waker" waker
+done
+jq -e '[.values[].because_of[] | select(.value == "innocent")] == []' waits.json >/dev/null ||
+  fail "a thread that holds no lock is blamed: $(cat waits.json)"
+jq -se 'map(select(.type == "ledger"))[0].counters | map({key: .name, value: .count}) | from_entries
+  | .["blame-owners"] > 100 and .["blame-owners-elsewhere"] > 100
+    and (.["blame-owners-unread"] // 0) < .["blame-owners"] / 20' owner.jsonl >/dev/null ||
+  fail "the ledger does not say how owners were found: $(grep '"ledger"' owner.jsonl)"
+
+# Each row adds up to what the label has waited.
+"$LABELSCOPE" report owner.jsonl --idle show --blame tenant --summary tenant --json >both.json \
+  2>"$work/stderr"
+jq -se '(.[0].values | map({key: .value, value: .time_ns}) | from_entries) as $waited
+  | .[1] as $blame
+  | ($blame.values | length) > 30
+    and all($blame.values[]; (.because_of | map(.time_ns) | add) == .time_ns
+                             and (.time_ns / $waited[.value] - 1 | fabs) < 0.01)
+    and ($blame.values + [$blame.without, $blame.unreadable] | map(.time_ns) | add) == $blame.time_ns
+    and ($blame.time_ns / .[0].time_ns - 1 | fabs) < 0.01' both.json >/dev/null ||
+  fail "rows do not add up to the time of their label: $(cat both.json)"
+exec {orders}>&-
+wait "$program" || fail "the program has ended with $?"
