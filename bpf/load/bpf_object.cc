@@ -94,6 +94,8 @@ constexpr const char* kWaitPrograms[] = {"on_waiter_exit", "on_wakeup", "on_wake
 // What runs at each timer of the machine and at each thread that is about to be woken.
 constexpr const char* kBlamePrograms[] = {"on_timer", "on_timer_end", "on_coarse_timer",
                                           "on_coarse_timer_end", "on_waking"};
+// What runs at each switch, after on_switch().
+constexpr const char* kOwnerPrograms[] = {"on_block"};
 
 void resize(bpf_object* object, const char* name, std::uint32_t entries) {
   if (bpf_map* map = bpf_object__find_map_by_name(object, name)) {
@@ -217,6 +219,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   }
   load_if(loaded->samples_waits_, kWaitPrograms, loaded->object_);
   load_if(loaded->blames_, kBlamePrograms, loaded->object_);
+  load_if(loaded->blames_, kOwnerPrograms, loaded->object_);
   if (Status status = set_constants(loaded->object_, &*config, sizeof(*config)); !status) {
     return std::move(status).error();
   }
@@ -285,7 +288,9 @@ Status BpfObject::start_waits() {
   if (blames_) {
     if (Status status = attach(kBlamePrograms, wait_links_); !status) return status;
   }
-  return attach(kWaitPrograms, wait_links_);
+  if (Status status = attach(kWaitPrograms, wait_links_); !status) return status;
+  // Programs run in the order in which they were attached.
+  return blames_ ? attach(kOwnerPrograms, wait_links_) : Status();
 }
 
 void BpfObject::stop_waits() {

@@ -256,6 +256,30 @@ int BPF_PROG(on_waking, struct task_struct* task) {
   return 0;
 }
 
+/* Notes who holds the lock for which a thread leaves its processor, as of this moment: later on the
+ * owner may change its labels, or another thread may take the lock first. This runs right after
+ * on_switch(), since it is attached later, so the thread has its entry, and is still the current
+ * one. It is a program of its own because the verifier would look at all of it again on each path
+ * through the other one. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_block, _Bool preempted, struct task_struct* leaves, struct task_struct* comes,
+             unsigned int state) {
+  (void)ctx;
+  (void)comes;
+  if (preempted || !(state & LS_STATE_INTERRUPTIBLE) || !ls_takes_samples(leaves)) return 0;
+  struct ls_ids ids = ls_ids_of_argument(leaves);
+  const struct ls_off_cpu* thread = ls_off_cpu_of(ids);
+  if (!thread || thread->left_ns == 0 || thread->system_call != LS_CALL_FUTEX) return 0;
+  struct ls_blamed owner = {};
+  ls_find_owner(&owner, leaves, ids.pid, thread->left_ns);
+  if (owner.kind == LS_BLAME_UNKNOWN) return 0;
+  struct ls_woken* woken = ls_woken_at(ids.tid);
+  if (!woken) return 0;
+  woken->owner = owner;
+  woken->owner_ns = thread->left_ns;
+  return 0;
+}
+
 /* ---- totals */
 
 static __always_inline void ls_add_blame(const struct ls_blame_key* key, __u64 ns, __u64 count) {
@@ -315,24 +339,9 @@ static __always_inline void ls_blame_late(const struct ls_off_cpu* thread,
 
 /* ---- who has a processor */
 
-/* Notes who holds the lock for which this thread leaves the processor, as of this moment: later on
- * the owner may change its labels, or another thread may take the lock first. */
-static __always_inline void ls_note_owner(struct task_struct* leaves,
-                                          const struct ls_off_cpu* thread, struct ls_ids ids,
-                                          const struct ls_found_process* found, __u64 now) {
-  if (thread->system_call != LS_CALL_FUTEX || thread->left_ns != now || !found->process) return;
-  struct ls_blamed owner = {};
-  ls_find_owner(&owner, leaves, ids, found, now);
-  if (owner.kind == LS_BLAME_UNKNOWN) return;
-  struct ls_woken* woken = ls_woken_at(ids.tid);
-  if (!woken) return;
-  woken->owner = owner;
-  woken->owner_ns = now;
-}
-
 /* Notes that this thread leaves the processor. Its labels are those of `off_cpu_threads`, which
- * were read a moment ago. `sleeps`: it waits for something that a signal may interrupt. */
-static __always_inline void ls_end_turn(struct task_struct* leaves, _Bool sleeps, __u64 now) {
+ * were read a moment ago. */
+static __always_inline void ls_end_turn(struct task_struct* leaves, __u64 now) {
   struct ls_processor* here = ls_this_processor();
   if (!here) return;
   struct ls_turn* turn = &here->turns[here->turns_ended % LS_TURNS];
@@ -342,10 +351,7 @@ static __always_inline void ls_end_turn(struct task_struct* leaves, _Bool sleeps
   ls_blame_task(&who, leaves, ids, &found);
   if (who.kind == LS_BLAME_THREAD) {
     const struct ls_off_cpu* thread = ls_off_cpu_of(ids);
-    if (thread) {
-      who.labels = thread->labels;
-      if (sleeps) ls_note_owner(leaves, thread, ids, &found, now);
-    }
+    if (thread) who.labels = thread->labels;
     if (who.labels == LS_LABELS_LATER) who.labels = LS_UNREADABLE_NOT_RESIDENT;
   }
   turn->who = who;

@@ -35,6 +35,10 @@
 extern struct task_struct* bpf_task_from_vpid(int vpid) __ksym __weak;
 extern void bpf_task_release(struct task_struct* task) __ksym __weak;
 
+/* This is a bit of the kernel's task->__state: a signal can interrupt a thread that waits for a
+ * futex. */
+#define LS_STATE_INTERRUPTIBLE 0x01
+
 /* The system call futex of programs with 64 bits. */
 #if defined(__TARGET_ARCH_arm64)
 #define LS_CALL_FUTEX 98
@@ -197,15 +201,31 @@ static __always_inline __u32 ls_owner_number(const struct ls_futex_call* call) {
   return 0;
 }
 
+/* Where a task has the head of its list: since 7.x in a part of its own. */
 struct task_struct___ls_robust {
   void* robust_list;
 } __attribute__((preserve_access_index));
+struct futex_sched_data___ls {
+  void* robust_list;
+} __attribute__((preserve_access_index));
+struct task_struct___ls_futex {
+  struct futex_sched_data___ls futex;
+} __attribute__((preserve_access_index));
 
-/* Returns whether this mutex is among the robust ones that the thread holds. It must be a thread of
- * the current process. Each entry is in its mutex; its lowest bit means something else. */
-static __always_inline _Bool ls_lists(const struct task_struct* owner, __u64 mutex) {
+static __always_inline __u64 ls_robust_list(const struct task_struct* task) {
+  const struct task_struct___ls_robust* plain = (const void*)task;
+  const struct task_struct___ls_futex* parted = (const void*)task;
+  if (bpf_core_field_exists(plain->robust_list)) return (__u64)BPF_CORE_READ(plain, robust_list);
+  if (bpf_core_field_exists(parted->futex.robust_list))
+    return (__u64)BPF_CORE_READ(parted, futex.robust_list);
+  return 0;
+}
+
+/* Returns whether this mutex is among the robust ones in the list of a thread of the current
+ * process. Each entry is in its mutex; its lowest bit means something else. */
+static __always_inline _Bool ls_lists(__u64 head, __u64 mutex) {
   const __u64 wanted = mutex + __builtin_offsetof(struct ls_mutex, list[1]);
-  __u64 entry = (__u64)((const struct task_struct___ls_robust*)owner)->robust_list;
+  __u64 entry = head;
   for (__u32 i = 0; i < LS_MOST_LISTED; i++) {
     if (entry == 0 || bpf_probe_read_user(&entry, sizeof(entry), (const void*)entry)) return 0;
     entry &= ~1ULL;
@@ -233,15 +253,14 @@ static __always_inline _Bool ls_can_read_others(const struct ls_recipes* recipes
 /* Returns the number of the labels that a thread has which runs now, on another processor, by their
  * memory, which is that of the current thread, too; or why they are unreadable. It may be changing
  * them, so they count only if they are the same when they are read again. */
-static __always_inline __u64 ls_labels_of_running(const struct task_struct* owner,
-                                                  const struct ls_found_process* found,
-                                                  struct ls_ids ids) {
+static __always_inline __u64 ls_labels_of_running(__u64 pointer, struct ls_ids ids) {
   struct ls_slot slot = ls_slot_of(LS_PROGRAM_SWITCH);
   struct ls_scratch* own = ls_scratch_at(slot.index);
-  if (!own || !ls_can_read_others(&found->process->recipes)) return LS_UNREADABLE_STALE;
-  ls_copy_process(own, found);
+  struct ls_found_process found = ls_find_process(ids.pid);
+  if (!own || !found.process || !ls_can_read_others(&found.process->recipes))
+    return LS_UNREADABLE_STALE;
+  ls_copy_process(own, &found);
   own->reading.x28 = 0;
-  __u64 pointer = ls_thread_pointer(owner);
 #ifdef LS_THREAD_POINTER_LAGS
   if (ids.pid == ids.tid && !own->first_pointer_known) return LS_UNREADABLE_NO_THREAD_POINTER;
 #endif
@@ -261,8 +280,7 @@ static __always_inline __u64 ls_labels_of_running(const struct task_struct* owne
 
 /* Returns the number of the labels that the owner had at the moment `now`, or why they are
  * unreadable. */
-static __always_inline __u64 ls_labels_of_owner(struct task_struct* owner,
-                                                const struct ls_found_process* found, __u64 now) {
+static __always_inline __u64 ls_labels_of_owner(struct task_struct* owner, __u64 now) {
   struct ls_ids ids = ls_ids_of_argument(owner);
   const struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (thread) {
@@ -271,7 +289,7 @@ static __always_inline __u64 ls_labels_of_owner(struct task_struct* owner,
     __u64 labels = *(const volatile __u64*)&thread->labels;
     if (left != 0 && left + LS_SETTLED_NS < now && labels != LS_LABELS_LATER) return labels;
   }
-  return ls_labels_of_running(owner, found, ids);
+  return ls_labels_of_running(ls_thread_pointer(owner), ids);
 }
 
 static __always_inline _Bool ls_is_readable(__u64 labels) {
@@ -279,10 +297,9 @@ static __always_inline _Bool ls_is_readable(__u64 labels) {
 }
 
 /* Says who holds the lock for which the current thread `task` is about to wait, if it waits for one
- * and its owner can be known. `ids` and `found` are of the current thread. */
+ * and its owner can be known. `pid` is its process, as labelscope counts. */
 static __always_inline void ls_find_owner(struct ls_blamed* who, struct task_struct* task,
-                                          struct ls_ids ids, const struct ls_found_process* found,
-                                          __u64 now) {
+                                          __u32 pid, __u64 now) {
   const struct ls_futex_call call = ls_futex_call_of(task);
   __u32 number = ls_owner_number(&call);
   if (number == 0) return;
@@ -294,8 +311,8 @@ static __always_inline void ls_find_owner(struct ls_blamed* who, struct task_str
   }
   const _Bool ours = owner->tgid == task->tgid && owner->pid != task->pid &&
                      !(owner->flags & LS_TASK_EXITING) &&
-                     (!(number & LS_OWNER_LISTS) || ls_lists(owner, call.address));
-  __u64 labels = ours ? ls_labels_of_owner(owner, found, now) : LS_UNREADABLE_VANISHED;
+                     (!(number & LS_OWNER_LISTS) || ls_lists(ls_robust_list(owner), call.address));
+  __u64 labels = ours ? ls_labels_of_owner(owner, now) : LS_UNREADABLE_VANISHED;
   bpf_task_release(owner);
   if (!ours) {
     ls_count_other(LS_COUNT_OWNERS_ELSEWHERE);
@@ -308,7 +325,7 @@ static __always_inline void ls_find_owner(struct ls_blamed* who, struct task_str
   }
   ls_count_other(LS_COUNT_OWNERS_FOUND);
   who->kind = LS_BLAME_OWNER;
-  who->pid = ids.pid;
+  who->pid = pid;
   who->labels = labels;
 }
 

@@ -23,7 +23,6 @@
 #include "bpf/programs/blame.bpf.h"
 
 /* These are bits of the kernel's task->__state. */
-#define LS_STATE_INTERRUPTIBLE 0x01
 #define LS_STATE_UNINTERRUPTIBLE 0x02
 #define LS_STATE_STOPPED (0x04 | 0x08) /* by a signal, or by a tracer */
 #define LS_STATE_DEAD 0x80
@@ -196,7 +195,7 @@ int BPF_PROG(on_switch, _Bool preempted, struct task_struct* leaves, struct task
         .uninterruptible = !preempted && state & LS_STATE_UNINTERRUPTIBLE};
     ls_leave(leaves, how, now);
   }
-  if (config.blame) ls_end_turn(leaves, !preempted && state & LS_STATE_INTERRUPTIBLE, now);
+  if (config.blame) ls_end_turn(leaves, now);
   ls_return(comes, now);
   return 0;
 }

@@ -48,7 +48,7 @@ enum ls_record_type {
  * on each CPU: an entry of each map that it writes to without a lock. */
 enum ls_sampling_program {
   LS_PROGRAM_EVENT = 0,  /* sample() */
-  LS_PROGRAM_SWITCH = 1, /* on_switch() and on_waking(), neither of which interrupts the other */
+  LS_PROGRAM_SWITCH = 1, /* on_switch(), on_block() and on_waking(): none interrupts another */
   LS_SAMPLING_PROGRAMS = 2
 };
 
