@@ -288,7 +288,7 @@ class Check {
 
 int run(const CheckOptions& options) {
   // A check may go on for hours, and it does not depend on one moment.
-  Precedence::own().give_back();
+  Precedence::own().renounce();
   return Check(options).run();
 }
 

@@ -40,9 +40,9 @@ namespace {
 // matters, long enough that draining costs nothing.
 constexpr std::chrono::milliseconds kDrainInterval{20};
 
-// A process that names addresses is ready after this, on a busy machine, too. It is started so much
-// before the end, since then the user waits for it.
-constexpr std::chrono::milliseconds kNamerStarts{200};
+// Names of new addresses are asked for so often while it records: what is left at the end, the user
+// waits for.
+constexpr std::chrono::milliseconds kBetweenNaming{100};
 
 using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC, as in the samples
 
@@ -75,7 +75,7 @@ class Recording {
   Status look_for_presets();
   void watch_holds();
   FileNamer& namer();
-  void begin_naming();
+  void name_early();
   void finish_profile();
   SampleKinds kinds() const { return mode_of(options_.mode).kinds(opened_.backend); }
   int exit_status();
@@ -93,6 +93,8 @@ class Recording {
   std::vector<ModuleFile> files_;
   std::shared_future<Result<KernelSymbols>> kernel_symbols_;
   std::optional<FileNamer> namer_;
+  std::optional<EarlyNames> early_names_;  // uses namer_
+  Clock::time_point next_early_;
   Progress* naming_progress_ = nullptr;  // while addresses are named
   bool names_given_up_ = false;
   std::set<std::string> announced_;  // paths of publishers
@@ -304,7 +306,6 @@ Status Recording::record() {
     auto wait = kDrainInterval;
     if (options_.duration) {
       if (elapsed >= *options_.duration) break;
-      if (*options_.duration - elapsed < kNamerStarts) begin_naming();
       wait = std::min(wait,
                       std::chrono::ceil<std::chrono::milliseconds>(*options_.duration - elapsed));
     }
@@ -322,11 +323,11 @@ Status Recording::record() {
       progress.clear();
       announce_publishers();
     }
+    name_early();
     progress.recording({elapsed, options_.duration, recorder_->samples(), recorder_->labelled(),
                         recorder_->dropped()});
   }
   end_ = Clock::now();
-  begin_naming();
   progress.clear();
   // If there is no sample, the explanation includes this (messages.h).
   if (ended && options_.duration && recorder_->samples() > 0) {
@@ -335,6 +336,8 @@ Status Recording::record() {
   }
   if (Status status = recorder_->stop(); !status)
     log::error("reading samples failed: " + status.error().context);
+  next_early_ = {};
+  name_early();  // of the last samples, beside what is left to do here
   if (opened_.tables) opened_.tables->stop();
   announce_publishers();
   // When it began, the command had loaded nothing.
@@ -357,10 +360,13 @@ FileNamer& Recording::namer() {
   return *namer_;
 }
 
-// Starts the process that names addresses, which becomes ready meanwhile. A command's own children
-// are counted, so there must be no others.
-void Recording::begin_naming() {
-  if (recorder_->samples() != 0 && !targets_->is_command()) namer().begin();
+// Has names of new addresses found while it records.
+void Recording::name_early() {
+  const auto now = Clock::now();
+  if (recorder_->samples() == 0 || now < next_early_) return;
+  next_early_ = now + kBetweenNaming;
+  if (!early_names_) early_names_.emplace(namer());
+  recorder_->show_locations(*early_names_);
 }
 
 void Recording::finish_profile() {
@@ -395,6 +401,12 @@ void Recording::finish_profile() {
     progress.working("Naming addresses:", done, all);
   };
   symbolizing.kernel = kernel_symbols_;
+  if (early_names_) {
+    early_names_->finish(symbolizing.cancelled);
+    symbolizing.early = &*early_names_;
+    log::verbose("names of " + with_thousands(early_names_->named()) +
+                 " addresses were found while it recorded");
+  }
   naming_progress_ = &progress;
   symbolize(profile_, files_, namer(), symbolizing);
   naming_progress_ = nullptr;

@@ -3,12 +3,16 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <ctime>
 
 namespace labelscope::cli {
 namespace {
 
 constexpr int kFirst = -20;
+constexpr int kLast = 19;
+// RLIMIT_NICE of a process that may take any nice value (getrlimit(2)).
+constexpr rlim_t kAnyNice = 40;
 
 // Linux has a nice value for each thread; ID 0 means the calling one.
 int own_nice() { return ::getpriority(PRIO_PROCESS, 0); }
@@ -37,8 +41,14 @@ Precedence& Precedence::own() {
 void Precedence::take() {
   before_ = own_nice();
   used_before_ = used();
+  // A worker has inherited the precedence of labelscope, which is not to stay.
+  if (before_ == kFirst) before_ = 0;
   // A user who has lowered labelscope's priority had a reason.
   raised_ = before_ <= 0 && set_own_nice(kFirst);
+  if (!raised_ || ::getrlimit(RLIMIT_NICE, &limit_before_) != 0) return;
+  // A worker inherits this limit, and then needs no rights to step back and come forward.
+  const rlimit any{kAnyNice, std::max(kAnyNice, limit_before_.rlim_max)};
+  may_return_ = limit_before_.rlim_cur >= kAnyNice || ::setrlimit(RLIMIT_NICE, &any) == 0;
 }
 
 void Precedence::forgo() {
@@ -54,6 +64,23 @@ void Precedence::give_back_after(std::chrono::nanoseconds most) {
 void Precedence::give_back() {
   if (raised_) set_own_nice(before_);
   raised_ = false;
+}
+
+void Precedence::renounce() {
+  give_back();
+  if (may_return_) ::setrlimit(RLIMIT_NICE, &limit_before_);
+  may_return_ = false;
+}
+
+void Precedence::step_back() {
+  if (may_return_ && set_own_nice(kLast)) is_back_ = true;
+}
+
+void Precedence::come_forward() {
+  if (!is_back_) return;
+  is_back_ = false;
+  raised_ = set_own_nice(kFirst);
+  start_again();
 }
 
 }  // namespace labelscope::cli

@@ -2,6 +2,8 @@
 // these a user or a held thread waits for it.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <chrono>
 
 namespace labelscope::cli {
@@ -25,9 +27,16 @@ class Precedence {
   // This is the first call of main(): without it, labelscope waits again and again until all other
   // programs had their turn.
   void take();
-  // Gives the precedence back, in a forked child as well: the command that the user wants to
-  // measure must not have it.
+  // Gives the precedence back.
   void give_back();
+  // The same for good, and for what this process executes, in a forked child as well: the command
+  // that the user wants to measure must not have it.
+  void renounce();
+  // Lets all other programs go first for a while. Nothing changes if come_forward() could not take
+  // the precedence again.
+  void step_back();
+  // Takes the precedence again after step_back(), for the next piece of work.
+  void come_forward();
   // Removes the precedence from the calling thread, which has inherited it.
   static void forgo();
   // Restarts the time of give_back_after() for the next piece of work.
@@ -38,6 +47,9 @@ class Precedence {
 
  private:
   bool raised_ = false;
+  bool is_back_ = false;     // after step_back()
+  bool may_return_ = false;  // RLIMIT_NICE allows to take the precedence at any time
+  rlimit limit_before_{};
   int before_ = 0;
   std::chrono::nanoseconds used_before_{0};
 };

@@ -22,7 +22,8 @@ enum class Request : protozero::pbf_tag_type {
   kInlined,
   kClose,
   kAddresses,
-  kFirstBytes
+  kFirstBytes,
+  kLater
 };
 enum class Wanted : protozero::pbf_tag_type { kAlternate = 1, kBuildId, kLink, kRefused };
 enum class Reply : protozero::pbf_tag_type {
@@ -63,6 +64,7 @@ std::string encode(const NamesRequest& request) {
   builder.add_uint64(Request::kInlined, request.inlined ? 1 : 0);
   builder.add_uint64(Request::kClose, request.close ? 1 : 0);
   builder.add_uint64(Request::kFirstBytes, request.first_bytes);
+  builder.add_uint64(Request::kLater, request.later ? 1 : 0);
   std::vector<std::uint64_t> numbers;
   for (const Address address : request.addresses) numbers.push_back(address);
   builder.add_packed_fixed64(Request::kAddresses, numbers.begin(), numbers.end());
@@ -91,6 +93,9 @@ Result<NamesRequest> decode_names_request(std::string_view body) {
         break;
       case Request::kFirstBytes:
         request.first_bytes = field.number();
+        break;
+      case Request::kLater:
+        request.later = field.number() != 0;
         break;
       case Request::kAddresses:
         for (const std::uint64_t address : field.packed_fixed64()) {

@@ -38,6 +38,7 @@ struct NamesRequest {
   bool symbols_only = false;
   bool inlined = true;
   bool close = false;  // close it after the answer
+  bool later = false;  // nobody waits for the answer: other programs go first
   // Of a perf map: so long it was when its code had the first sample.
   std::uint64_t first_bytes = UINT64_MAX;
   std::vector<Address> addresses;  // link-time addresses

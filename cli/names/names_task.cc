@@ -45,9 +45,14 @@ Result<ElfSymbols*> NamesTask::opened(const NamesRequest& request, Message& mess
 }
 
 Status NamesTask::answer(Message message, Conversation& conversation) {
-  Precedence::own().give_back_after(kMostNamingFirst);
   const Result<NamesRequest> request = decode_names_request(message.body);
   if (!request) return request.error();
+  if (request->later) {
+    Precedence::own().step_back();
+  } else {
+    Precedence::own().come_forward();
+    Precedence::own().give_back_after(kMostNamingFirst);
+  }
   const Result<ElfSymbols*> found = opened(*request, message, conversation);
   if (!found) return found.error();
   ElfSymbols& symbols = **found;

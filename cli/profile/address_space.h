@@ -42,6 +42,7 @@ class ModuleTable {
   void count_forgotten() { ++forgotten_; }
 
   const std::vector<ProfileModule>& modules() const { return modules_; }
+  const std::vector<ModuleFile>& module_files() const { return files_; }
   // Moves everything out; the table is empty afterwards. `files` is parallel to the modules.
   std::vector<ProfileModule> take(std::vector<ModuleFile>& files);
 

@@ -103,6 +103,7 @@ class ProfileBuilder {
 
   std::uint64_t samples() const { return samples_; }
   std::uint64_t labelled() const { return labelled_; }
+  std::span<const Location> locations() const { return profile_.locations; }
   // How the label rules have changed the labels of all samples.
   const LabelChanges& label_changes() const { return label_changes_; }
   const MetKeys& met_keys() const { return met_keys_; }  // keys that the label rules have met

@@ -331,6 +331,10 @@ void Recorder::on_mappings_lost() {
   for (auto& [pid, process] : processes_) process->on_mappings_lost();
 }
 
+void Recorder::show_locations(EarlyNames& names) const {
+  names.look_at(builder_.locations(), modules_.modules(), modules_.module_files());
+}
+
 std::uint64_t Recorder::dropped() const { return sampler_->counters().dropped; }
 
 bool Recorder::publishes_nothing(Pid pid) const {

@@ -25,6 +25,7 @@
 #include "cli/profile/profile_builder.h"
 #include "cli/record/stack_ends.h"
 #include "cli/record/tracked_process.h"
+#include "cli/symbol/early_names.h"
 #include "sampling/sampler.h"
 
 namespace labelscope::cli {
@@ -84,6 +85,8 @@ class Recorder final : private EventHandler {
   std::uint64_t samples() const { return builder_.samples(); }
   std::uint64_t labelled() const { return builder_.labelled(); }
   std::uint64_t dropped() const;
+  // Shows it the locations of all samples so far.
+  void show_locations(EarlyNames& names) const;
   // Changes with each planning of a process.
   std::uint64_t plans() const { return plans_; }
   // Whether some stack so far has a part in the kernel.

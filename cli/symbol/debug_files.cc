@@ -152,7 +152,7 @@ std::string DebugFiles::remedy(const std::string& build_id, const std::string& p
 }
 
 DebugFiles::DebugFile DebugFiles::find(const WantedDebugFile& wanted, const std::string& path,
-                                       const UniqueFd& file) {
+                                       const UniqueFd& file, Servers servers) {
   Search search(wanted.refused, file);
   by_build_id(wanted.build_id, search);
   if (wanted.alternate) {
@@ -165,6 +165,11 @@ DebugFiles::DebugFile DebugFiles::find(const WantedDebugFile& wanted, const std:
   }
   // What a server has is the last; if that was refused, nothing is left.
   if (search.is_over() || !search.is_past_refused()) return search.take();
+  if (servers == Servers::kNot) {
+    DebugFile none = search.take();
+    none.skipped_servers = !none.file.valid() && Debuginfod::has_servers();
+    return none;
+  }
   Debuginfod::Answer downloaded =
       debuginfod_.find(wanted.build_id, [&](std::size_t done, std::size_t all) {
         if (downloading_) downloading_(path, done, all);

@@ -42,10 +42,13 @@ class DebugFiles {
   struct DebugFile {
     UniqueFd file;
     std::string text;  // its path; or why there is none, where more is to be said than that
+    bool skipped_servers = false;  // there is none, but servers were not asked
   };
+  enum class Servers { kToo, kNot };
   // For the program or library `file`, which its process names `path`. Never the file itself: a
   // debug link may have its name.
-  DebugFile find(const WantedDebugFile& wanted, const std::string& path, const UniqueFd& file);
+  DebugFile find(const WantedDebugFile& wanted, const std::string& path, const UniqueFd& file,
+                 Servers servers = Servers::kToo);
   // Returns a sentence about a file without debug information: where that was looked for, and what
   // would help.
   std::string remedy(const std::string& build_id, const std::string& path, const UniqueFd& file);

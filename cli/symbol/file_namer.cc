@@ -66,8 +66,27 @@ FileNamer::FileNamer(Options options)
 
 FileNamer::~FileNamer() = default;
 
+void FileNamer::end_early() {
+  early_ = false;
+  early_generation_ = worker_.is_running() ? worker_.generation() : 0;
+}
+
+// A worker that has files of early requests may fail for want of memory or time that these have
+// taken.
+bool FileNamer::may_be_due_to_others(const Worker::Outcome& outcome) {
+  const bool failed =
+      outcome.kind == Kind::kDied || outcome.kind == Kind::kLate || outcome.kind == Kind::kGarbage;
+  if (!failed || early_generation_ == 0 || early_generation_ != worker_.generation()) return false;
+  early_generation_ = 0;
+  return true;
+}
+
 // Both the time of the file and that of all files limit it.
 Worker::Outcome FileNamer::ask(Worker::Request request, Duration& left) {
+  if (early_) {
+    request.deadline = Worker::Clock::now() + options_.most_of_a_file;
+    return worker_.ask(std::move(request));
+  }
   if (left_ <= Duration::zero()) {
     return {Kind::kNoWorker, "the files before it took more than " + seconds(options_.most_of_all)};
   }
@@ -179,6 +198,13 @@ NamedFile::~NamedFile() {
   namer_.ask(std::move(request), left_);
 }
 
+bool NamedFile::is_about(const ModuleFile& file) const {
+  struct stat now {};
+  return file != nullptr && ::fstat(file->get(), &now) == 0 &&
+         key_ ==
+             FileNamer::FileKey{now.st_dev, now.st_ino, now.st_ctim.tv_sec, now.st_ctim.tv_nsec};
+}
+
 bool NamedFile::open() {
   if (opened_ || unusable_) return opened_ && !unusable_;
   std::vector<std::vector<SourceLine>> none;
@@ -193,7 +219,7 @@ std::vector<std::vector<SourceLine>> NamedFile::find(std::span<const Address> ad
   std::vector<std::vector<SourceLine>> names;
   const auto more = addresses.size() * kTimeForEachAddress;
   left_ += more;
-  namer_.left_ += more;
+  if (!namer_.early_) namer_.left_ += more;
   while (!unusable_ && !namer_.cancelled()) {
     names.clear();
     if (ask(addresses, inlined, names)) return names;
@@ -210,6 +236,7 @@ bool NamedFile::ask(std::span<const Address> addresses, bool inlined,
   asked.inlined = inlined;
   asked.symbols_only = symbols_only_;
   asked.first_bytes = first_bytes_;
+  asked.later = namer_.early_;
   asked.addresses.assign(addresses.begin(), addresses.end());
   NamesReader reader(addresses.size());
   Worker::Request request;
@@ -263,6 +290,15 @@ std::string NamedFile::nameless() const {
 void NamedFile::note_trouble(const Worker::Outcome& outcome) {
   if (outcome.kind == Kind::kCancelled) return;
   if (wants_more_memory_) return;  // the next request has another worker
+  if (namer_.early_) {
+    unusable_ = true;
+    problem_ = outcome.why;
+    return;
+  }
+  if (namer_.may_be_due_to_others(outcome)) {
+    left_ = std::max(left_, namer_.options_.most_of_a_file);
+    return;
+  }
   if (outcome.kind == Kind::kNoAnswer) {
     unusable_ = true;
     problem_ = "the file cannot be used: " + outcome.why;
@@ -300,7 +336,9 @@ Result<Message> NamedFile::give(std::string_view body) {
   if (++questions_ > kMostQuestions) {
     return Error{ErrorCode::kMalformed, "it asks for more debug files than a file can have"};
   }
-  DebugFiles::DebugFile found = namer_.debug_files_.find(*wanted, path_, *file_);
+  const auto servers = namer_.early_ ? DebugFiles::Servers::kNot : DebugFiles::Servers::kToo;
+  DebugFiles::DebugFile found = namer_.debug_files_.find(*wanted, path_, *file_, servers);
+  skipped_servers_ |= found.skipped_servers;
   Message given{Message::Kind::kGive, std::move(found.text), {}};
   if (!found.file.valid()) return given;
   const std::uint64_t memory = bounded_memory(memory_ + extra_memory(found.file.get()));

@@ -58,8 +58,13 @@ class FileNamer {
   void begin() { worker_.begin(); }
   // Ends the worker. The next request has a new one.
   void end() { worker_.end(); }
-  // Call it before the first request.
+  // Call it while there is no request.
   void set_cancelled(std::function<bool()> cancelled) { options_.cancelled = std::move(cancelled); }
+  // Requests until end_early() are early ones: nobody waits for them (early_names.h). They cost
+  // nothing of the limits, no server is asked for debug files, and what goes wrong is no file's
+  // fault.
+  void begin_early() { early_ = true; }
+  void end_early();
 
   // These do what read_functions() and demangle() do, in the worker. Without a worker a name stays
   // as it is.
@@ -83,6 +88,7 @@ class FileNamer {
     std::string why;
   };
   Worker::Outcome ask(Worker::Request request, Duration& left);
+  bool may_be_due_to_others(const Worker::Outcome& outcome);
   bool cancelled() const { return options_.cancelled && options_.cancelled(); }
 
   Options options_;
@@ -90,6 +96,8 @@ class FileNamer {
   Worker worker_;
   Duration left_;
   std::uint64_t last_number_ = 0;
+  bool early_ = false;
+  unsigned early_generation_ = 0;  // of the worker that has files of early requests; 0: none
   std::map<FileKey, Trouble> troubles_;
   std::string trouble_;
 };
@@ -119,6 +127,11 @@ class NamedFile {
   bool has_lines() const { return remarks_.has_lines; }
   // Why it cannot be used, or not wholly; empty if it can.
   const std::string& problem() const { return problem_; }
+  // Whether another object for this file would find the same: nothing was left out, and all places
+  // for debug files were looked at.
+  bool is_whole() const { return is_usable() && problem_.empty() && !skipped_servers_; }
+  // Whether both are about the same file in the same state.
+  bool is_about(const ModuleFile& file) const;
   // Why some addresses have no name, and what would help.
   std::string nameless() const;
 
@@ -140,6 +153,7 @@ class NamedFile {
   bool unusable_ = false;
   bool symbols_only_ = false;
   bool wants_more_memory_ = false;
+  bool skipped_servers_ = false;
   unsigned questions_ = 0;
   unsigned larger_workers_ = 0;
   std::uint64_t memory_ = kWorkerMemory;

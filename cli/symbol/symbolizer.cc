@@ -207,7 +207,44 @@ class Run {
     }
   }
 
+  // Returns false if a file of early names was of no use: nothing has changed then.
+  bool symbolize_early(std::vector<Index>& locations) {
+    if (options_.early == nullptr || !options_.inlined) return false;
+    const Index first = profile_.locations[locations.front()].module;
+    const std::unique_ptr<EarlyNames::File> early = options_.early->take(files_[first]);
+    if (early == nullptr) return false;
+    NamedFile& file = *early->file;
+    EarlyNames::Names& names = early->names;
+    std::vector<Address> missing;
+    for (const Index i : locations) {
+      if (!names.contains(link_address(i))) missing.push_back(link_address(i));
+    }
+    std::sort(missing.begin(), missing.end());
+    missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+    for (std::size_t at = 0; at < missing.size() && !stopped();) {
+      const auto asked =
+          std::span(missing).subspan(at, std::min(missing.size() - at, kMaxAddresses));
+      std::vector<std::vector<SourceLine>> found = file.find(asked, true);
+      if (stopped()) break;
+      if (!file.is_whole()) return false;
+      for (std::size_t i = 0; i < asked.size(); ++i) names.emplace(asked[i], std::move(found[i]));
+      at += asked.size();
+    }
+    std::erase_if(locations, [&](Index i) { return !same_build(i, file); });
+    sort_by_link_address(locations);
+    for (std::size_t at = 0; at < locations.size(); ++at) {
+      const Address address = link_address(locations[at]);
+      const auto known = names.find(address);
+      if (known == names.end()) continue;
+      const bool last = at + 1 == locations.size() || link_address(locations[at + 1]) != address;
+      keep(locations[at], last ? std::move(known->second) : known->second);
+    }
+    note_nameless(locations, file);
+    return true;
+  }
+
   void symbolize_file(std::vector<Index>& locations, std::string_view task) {
+    if (task == kNamesTask && symbolize_early(locations)) return;
     const Index first = profile_.locations[locations.front()].module;
     const ProfileModule& module = profile_.modules[first];
     NamedFile file(namer_, files_[first], module.path, task, module.first_map_bytes);
@@ -216,9 +253,12 @@ class Run {
       return;
     }
     std::erase_if(locations, [&](Index i) { return !same_build(i, file); });
-    std::sort(locations.begin(), locations.end(),
-              [this](Index a, Index b) { return link_address(a) < link_address(b); });
+    sort_by_link_address(locations);
     name_all(file, locations, [this](Index i) { return link_address(i); });
+    note_nameless(locations, file);
+  }
+
+  void note_nameless(const std::vector<Index>& locations, NamedFile& file) {
     if (stopped()) return;
     const std::string& problem = file.problem();
     if (!problem.empty()) note(locations, problem);
@@ -256,6 +296,11 @@ class Run {
     }
   }
 
+  void sort_by_link_address(std::vector<Index>& locations) const {
+    std::sort(locations.begin(), locations.end(),
+              [this](Index a, Index b) { return link_address(a) < link_address(b); });
+  }
+
   Address link_address(Index i) const {
     const Location& location = profile_.locations[i];
     return location.address - profile_.modules[location.module].load_bias;
@@ -283,14 +328,6 @@ class Run {
     text_left_ -= text;
     location.lines = std::move(lines);
     if (location.has_name()) ++counts_[location.module].named;
-  }
-
-  static std::size_t text_of(const std::vector<SourceLine>& lines) {
-    std::size_t size = lines.size() * sizeof(SourceLine);
-    for (const SourceLine& line : lines) {
-      size += line.function.size() + line.system_name.size() + line.file.size();
-    }
-    return size;
   }
 
   // Notes what is missing even if all have names, such as lines or inlined calls.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/profile/profile.h"
+#include "cli/symbol/early_names.h"
 #include "cli/symbol/file_namer.h"
 #include "cli/symbol/kernel_symbols.h"
 
@@ -18,6 +19,8 @@ struct SymbolizerOptions {
   // Called at least fifty times a second. True ends the work early and leaves the rest without
   // names (Ctrl-C).
   std::function<bool()> cancelled;
+  // Names that were found already. May be null.
+  EarlyNames* early = nullptr;
   // The names of the kernel, if reading them has begun already.
   std::shared_future<Result<KernelSymbols>> kernel;
   // Called with (locations done, locations in all).

@@ -8,6 +8,8 @@ need_command jq
 start_hostile "$HOSTILE/entries"
 worker_of() { pgrep -P "$recorder" -x labelscope-file | head -n 1; }
 works() {
+  # The recording is over, and the worker is another one.
+  [[ $(<"$work/stderr") == *"found while it recorded"* ]] || return 1
   worker=$(worker_of)
   [[ -n $worker ]] && (($(cpu_ticks "$worker") > 30))
 }
@@ -18,7 +20,7 @@ tells() { [[ $(<"$work/stderr") == *"gave up naming"* ]]; }
 # interrupted_after: measures how long naming went on after Ctrl-C, in $taken (ms).
 interrupted_after() {
   local from i
-  start record --call-graph fp -F 999 -d 0.5 -o out.jsonl --overwrite -p "$target"
+  start record -v --call-graph fp -F 999 -d 0.5 -o out.jsonl --overwrite -p "$target"
   wait_until "a worker has the file open and looks at it" works_or_over
   is_gone "$recorder" && fail "it ended before it could be interrupted"
   from=${EPOCHREALTIME/./}
