@@ -48,10 +48,6 @@ void cl_block_init(struct label_block* block, size_t capacity) {
   block->set.capacity = capacity;
 }
 
-static struct block_relation start_alone(size_t common) {
-  return (struct block_relation){common, 0, kRestUnknown};
-}
-
 void cl_block_take(struct label_block* to, const struct label_block* from,
                    struct block_relation* relation, size_t n) {
   if (!block_level(to, from, relation) && relation->common < n) {
@@ -61,8 +57,8 @@ void cl_block_take(struct label_block* to, const struct label_block* from,
     copy_strings(to, start, from, start, block_bytes_before(from, n));
   }
   to->set.count = n;
-  *relation = start_alone(n);
-  if (n == from->set.count) relation->rest = kRestPlaced;
+  relation->common = n;
+  relation->rest = n == from->set.count ? kRestEqual : kRestUnknown;
 }
 
 void cl_block_take_with_value(struct label_block* to, const struct label_block* from,
@@ -84,8 +80,8 @@ void cl_block_take_with_value(struct label_block* to, const struct label_block* 
               shift + value.len - old->value.len);
   copy_strings(to, at + value.len, from, rest, block_bytes(from));
   to->set.count = from->set.count;
-  *relation =
-      (struct block_relation){index, 1, value.len == old->value.len ? kRestPlaced : kRestMoved};
+  relation->common = index;
+  relation->rest = value.len == old->value.len ? kRestEqual + 1 : kRestMoved;
 }
 
 void cl_block_take_without(struct label_block* to, const struct label_block* from,
@@ -120,35 +116,15 @@ static void move_tail(struct label_block* block, size_t start, size_t shift, siz
   copy_labels(block->labels + first, block->labels + first, block->set.count - first, shift);
 }
 
-/* Takes a change of the value at `index` out of the relation. */
-static void relate_value(struct block_relation* relation, size_t index, bool same_length) {
-  /* This value may be the one that differs anyway. */
-  if (relation->changed == 1 && relation->common == index) {
-    if (!same_length) relation->rest = kRestMoved;
-    return;
-  }
-  const size_t first = smaller(relation->common, index);
-  const size_t end = relation->common + relation->changed;
-  const size_t changed = (end > index + 1 ? end : index + 1) - first;
-  if (relation->rest != kRestPlaced || !same_length || changed > UINT32_MAX)
-    *relation = start_alone(first);
-  else if (relation->changed == 0)
-    *relation = (struct block_relation){index, 1, kRestPlaced};
-  else
-    *relation = (struct block_relation){first, (uint32_t)changed, kRestPlaced};
-}
-
-void cl_block_replace(struct label_block* block, struct block_relation* relation, size_t index,
-                      custom_labels_string_t value) {
+void cl_block_resize(struct label_block* block, struct block_relation* relation, size_t index,
+                     custom_labels_string_t value) {
   custom_labels_string_t* old = &block->labels[index].value;
   const size_t at = (uintptr_t)old->buf - block_origin(block);
-  const bool same_length = value.len == old->len;
-  if (!same_length) {
-    move_tail(block, at + old->len, value.len - old->len, index + 1);
-    put_string(old, value.len, old->buf);
-  }
+  move_tail(block, at + old->len, value.len - old->len, index + 1);
+  put_string(old, value.len, old->buf);
   copy_bytes(block_strings(block) + at, value.buf, value.len);
-  relate_value(relation, index, same_length);
+  relation->common = smaller(relation->common, index);
+  relation->rest = kRestUnknown;
 }
 
 void cl_block_drop(struct label_block* block, struct block_relation* relation, size_t index) {
@@ -156,5 +132,6 @@ void cl_block_drop(struct label_block* block, struct block_relation* relation, s
   move_tail(block, end, block_bytes_before(block, index) - end, index + 1);
   copy_labels(block->labels + index, block->labels + index + 1, block->set.count - index - 1, 0);
   block->set.count--;
-  *relation = start_alone(smaller(relation->common, index));
+  relation->common = smaller(relation->common, index);
+  relation->rest = kRestUnknown;
 }

@@ -26,22 +26,28 @@ struct label_block {
   custom_labels_label_t labels[];
 };
 
-/* What is known about the labels of two blocks of a pair behind those that they have in common. */
+/* What two blocks of a pair have in common. Each field is one word, stored and loaded whole: a load
+ * of two stores would have to wait until they have left the core. */
+struct block_relation {
+  size_t common; /* labels at the start that have the same strings at the same places */
+  size_t rest;   /* what is known of those behind them: enum block_rest, or more than that */
+};
+
 enum block_rest {
   kRestUnknown, /* nothing, not even whether the counts are the same */
-  kRestPlaced,  /* `changed` values have other bytes; all lengths and places are the same */
-  kRestMoved    /* one value has another length; the strings behind it may lie at other places */
+  kRestMoved, /* The next value is another one, perhaps of another length. All else is the same, but
+                 * what lies behind it may lie at another place. */
+  kRestEqual  /* All is the same. With kRestEqual + n the next n labels may have other values, of
+                 * the same lengths. */
 };
 
-/* What two blocks of a pair have in common. The labels behind the changed ones have the same
- * strings, and all keys are the same, unless the rest is unknown. */
-struct block_relation {
-  size_t common;    /* labels at the start that have the same strings at the same places */
-  uint32_t changed; /* labels after those with other values; 0 if the rest is unknown */
-  uint8_t rest;     /* enum block_rest */
-};
+static const struct block_relation kUnrelated = {0, kRestUnknown};
 
-static const struct block_relation kUnrelated = {0, 0, kRestUnknown};
+/* Returns whether this label's value is the one thing in which the blocks may differ. */
+static inline bool only_value_differs(const struct block_relation* relation, size_t index) {
+  return (relation->rest == kRestMoved || relation->rest == kRestEqual + 1) &&
+         relation->common == index;
+}
 
 enum block_change { kBlockAdded, kBlockReplaced, kBlockFull };
 
@@ -96,8 +102,8 @@ void cl_block_take_without(struct label_block* to, const struct label_block* fro
 
 /* These change a block in place, for calls that need several changes. The strings must not lie in
  * the block. Each change is taken out of the relation to the other block. */
-void cl_block_replace(struct label_block* block, struct block_relation* relation, size_t index,
-                      custom_labels_string_t value);
+void cl_block_resize(struct label_block* block, struct block_relation* relation, size_t index,
+                     custom_labels_string_t value);
 void cl_block_drop(struct label_block* block, struct block_relation* relation, size_t index);
 
 /* A string descriptor is moved as one vector, so that its length and pointer take one load and one
@@ -120,15 +126,13 @@ static inline uintptr_t block_origin(const struct label_block* block) {
  * are equal then. */
 static inline bool block_level(struct label_block* to, const struct label_block* from,
                                struct block_relation* relation) {
-  if (relation->rest != kRestPlaced) return false;
-  if (relation->changed == 0) return true;
-  const custom_labels_label_t* first = &from->labels[relation->common];
-  const custom_labels_string_t* last = &first[relation->changed - 1].value;
-  const uintptr_t start = (uintptr_t)first->value.buf - block_origin(from);
-  copy_bytes(block_strings(to) + start, block_strings(from) + start,
-             (uintptr_t)last->buf + last->len - (uintptr_t)first->value.buf);
+  if (relation->rest < kRestEqual) return false;
+  const custom_labels_label_t* label = &from->labels[relation->common];
+  for (; relation->rest > kRestEqual; relation->rest--, label++) {
+    const size_t at = (uintptr_t)label->value.buf - block_origin(from);
+    copy_bytes(block_strings(to) + at, block_strings(from) + at, label->value.len);
+  }
   relation->common = from->set.count;
-  relation->changed = 0;
   return true;
 }
 
@@ -141,13 +145,15 @@ static inline __attribute__((always_inline)) bool block_take_value(struct label_
                                                                    struct block_relation* relation,
                                                                    size_t index,
                                                                    custom_labels_string_t value) {
-  if ((relation->changed != 1 || relation->common != index) && !block_level(to, from, relation))
-    return false;
+  const bool is_same_again = only_value_differs(relation, index);
+  if (!is_same_again && !block_level(to, from, relation)) return false;
   const custom_labels_string_t* old = &to->labels[index].value;
   if (old->len != value.len) return false;
   copy_bytes((unsigned char*)(uintptr_t)old->buf, value.buf, value.len);
-  relation->common = index;
-  relation->changed = 1;
+  if (!is_same_again) {
+    relation->common = index;
+    relation->rest = kRestEqual + 1;
+  }
   return true;
 }
 
@@ -176,17 +182,37 @@ static inline void block_take_with(struct label_block* to, const struct label_bl
   }
 }
 
+/* Takes the change of the value at `index` out of the relation, if the length is what it was. */
+static inline void relate_value(struct block_relation* relation, size_t index) {
+  if (only_value_differs(relation, index)) return;
+  if (relation->rest == kRestEqual) {
+    relation->common = index;
+    relation->rest = kRestEqual + 1;
+    return;
+  }
+  const size_t first = relation->common < index ? relation->common : index;
+  if (relation->rest > kRestEqual) {
+    const size_t end = relation->common + (relation->rest - kRestEqual);
+    relation->rest = kRestEqual + ((end > index + 1 ? end : index + 1) - first);
+  } else {
+    relation->rest = kRestUnknown;
+  }
+  relation->common = first;
+}
+
 /* Sets a label in place at the index where block_find has found the key, or the count. */
 static inline void block_put_at(struct label_block* block, struct block_relation* relation,
                                 size_t index, custom_labels_string_t key,
                                 custom_labels_string_t value) {
-  if (index < block->set.count) {
-    cl_block_replace(block, relation, index, value);
-    return;
+  if (index == block->set.count) {
+    block_append(block, key, value);
+    relation->rest = kRestUnknown;
+  } else if (block->labels[index].value.len == value.len) {
+    copy_bytes((unsigned char*)(uintptr_t)block->labels[index].value.buf, value.buf, value.len);
+    relate_value(relation, index);
+  } else {
+    cl_block_resize(block, relation, index, value);
   }
-  block_append(block, key, value);
-  relation->changed = 0;
-  relation->rest = kRestUnknown;
 }
 
 /* Sets a label in place: replaces its value or adds it. */

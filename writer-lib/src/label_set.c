@@ -19,8 +19,9 @@ static struct set_block* allocate_block(struct label_set* owner, size_t labels, 
   return block;
 }
 
-struct label_set* cl_set_create(size_t capacity) {
-  /* Nothing is known about the strings yet; this many bytes for each label are seldom too few. */
+struct label_set* cl_set_create(size_t capacity, const struct label_block* from) {
+  /* If nothing is known about the strings yet, this many bytes for each label are seldom too few.
+   */
   enum { kUsualLabelBytes = 32 };
   struct label_set* set = malloc(sizeof *set);
   if (set == NULL) return NULL;
@@ -29,11 +30,17 @@ struct label_set* cl_set_create(size_t capacity) {
   if (capacity == 0) return set;
   size_t bytes = 0;
   struct set_block* block = NULL;
-  if (!__builtin_mul_overflow(capacity, kUsualLabelBytes, &bytes))
-    block = allocate_block(set, capacity, bytes);
+  if (!__builtin_mul_overflow(capacity, kUsualLabelBytes, &bytes)) {
+    const size_t needed = from == NULL ? 0 : block_bytes(from);
+    block = allocate_block(set, capacity, needed > bytes ? needed : bytes);
+  }
   if (block == NULL) {
     free(set);
     return NULL;
+  }
+  if (from != NULL) {
+    struct block_relation relation = kUnrelated;
+    cl_block_take(&block->block, from, &relation, from->set.count);
   }
   set->live = &block->block.set;
   return set;
@@ -103,6 +110,10 @@ int cl_set_put_at(struct label_set* set, size_t index, custom_labels_string_t ke
   return 0;
 }
 
+static bool is_valid(const custom_labels_label_t* label) {
+  return label->key.buf != NULL && is_string(label->value);
+}
+
 /* Checks labels, and adds up what a set needs at most to hold them too. Returns 0, EINVAL, or
  * ENOMEM if no memory could hold them. */
 static int add_needs(const struct set_block* live, const custom_labels_label_t* labels, size_t n,
@@ -112,8 +123,7 @@ static int add_needs(const struct set_block* live, const custom_labels_label_t* 
   *bytes = live == NULL ? 0 : block_bytes(&live->block);
   bool too_much = __builtin_add_overflow(*count, n, count);
   for (size_t i = 0; i < n; i++) {
-    if (labels[i].key.buf == NULL || (labels[i].value.buf == NULL && labels[i].value.len > 0))
-      return EINVAL;
+    if (!is_valid(&labels[i])) return EINVAL;
     too_much |= __builtin_add_overflow(*bytes, labels[i].key.len, bytes);
     too_much |= __builtin_add_overflow(*bytes, labels[i].value.len, bytes);
   }
@@ -129,49 +139,92 @@ static bool fits_in_place(const struct set_block* live, const custom_labels_labe
   return true;
 }
 
-/* Sets the labels in place. The two words of a descriptor are loaded one by one, as in
- * cut_string. */
-static inline void put_all(struct label_block* block, struct block_relation* relation,
-                           const custom_labels_label_t* labels, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    const custom_labels_string_t key = {labels[i].key.len, labels[i].key.buf};
-    const custom_labels_string_t value = {labels[i].value.len, labels[i].value.buf};
-    block_put(block, relation, key, value, SIZE_MAX);
-  }
+/* The two words of a descriptor are loaded one by one, as in cut_string. */
+static inline custom_labels_label_t loaded(const custom_labels_label_t* label) {
+  return (custom_labels_label_t){{label->key.len, label->key.buf},
+                                 {label->value.len, label->value.buf}};
 }
 
-/* Builds the set's labels and these in the spare block. Returns it, or null without memory. */
-static inline struct set_block* build_spare(struct label_set* set, const struct set_block* live,
-                                            const custom_labels_label_t* labels, size_t n,
-                                            size_t count, size_t bytes) {
-  struct set_block* to = spare_with_room(set, count, bytes);
-  if (to == NULL) return NULL;
-  if (live == NULL) {
+static void put_in_place(struct label_set* set, struct set_block* live,
+                         const custom_labels_label_t* labels, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const custom_labels_label_t label = loaded(&labels[i]);
+    block_put(&live->block, &set->relation, label.key, label.value, SIZE_MAX);
+  }
+  set->changes++;
+}
+
+/* There is no spare block, or it is too small. */
+enum { kNoRoom = -1 };
+
+/* Puts labels into a block that may be too small. Returns 0, EINVAL or kNoRoom. */
+static inline int put_within(struct set_block* to, struct block_relation* relation,
+                             const custom_labels_label_t* labels, size_t n) {
+  size_t room = to->room - block_bytes(&to->block);
+  for (size_t i = 0; i < n; i++) {
+    const custom_labels_label_t label = loaded(&labels[i]);
+    if (!is_valid(&label)) return EINVAL;
+    const size_t index = block_find(&to->block, label.key);
+    if (index < to->block.set.count) {
+      room += to->block.labels[index].value.len;
+    } else {
+      if (index == to->block.set.capacity || label.key.len > room) return kNoRoom;
+      room -= label.key.len;
+    }
+    if (label.value.len > room) return kNoRoom;
+    room -= label.value.len;
+    block_put_at(&to->block, relation, index, label.key, label.value);
+  }
+  return 0;
+}
+
+/* Builds the set's labels and these in the spare block, which no reader reads: what is wrong may
+ * show when half is done. Returns 0, EINVAL or kNoRoom. */
+static inline int try_build(struct label_set* set, const custom_labels_label_t* labels, size_t n) {
+  const struct set_block* from = live_block(set);
+  struct set_block* to = set->spare;
+  if (to == NULL || to->block.set.capacity < set->live->count) return kNoRoom;
+  if (from == NULL) {
     to->block.set.count = 0;
     set->relation = kUnrelated;
+  } else if (to->room >= block_bytes(&from->block)) {
+    cl_block_take(&to->block, &from->block, &set->relation, from->block.set.count);
   } else {
-    cl_block_take(&to->block, &live->block, &set->relation, live->block.set.count);
+    return kNoRoom;
   }
-  put_all(&to->block, &set->relation, labels, n);
-  return to;
+  const int error = put_within(to, &set->relation, labels, n);
+  if (error != 0) set->relation = kUnrelated;
+  return error;
+}
+
+/* Does the same with a larger spare block if that is needed. Returns 0, EINVAL or ENOMEM. */
+static int build(struct label_set* set, const custom_labels_label_t* labels, size_t n) {
+  size_t count = 0;
+  size_t bytes = 0;
+  int error = labels == NULL && n > 0 ? EINVAL : try_build(set, labels, n);
+  if (error != kNoRoom) return error;
+  error = add_needs(live_block(set), labels, n, &count, &bytes);
+  if (error != 0) return error;
+  return cl_set_new_spare(set, count, bytes) == NULL ? ENOMEM : try_build(set, labels, n);
 }
 
 int cl_set_update(struct label_set* set, const custom_labels_label_t* labels, size_t n) {
   struct thread_state* thread = this_thread();
   struct set_block* live = live_block(set);
-  size_t count = 0;
-  size_t bytes = 0;
   if (n == 0) return 0;
-  const int refused = add_needs(live, labels, n, &count, &bytes);
-  if (refused != 0) return refused;
-  if (!is_current(thread, set) && fits_in_place(live, labels, n, count, bytes)) {
-    put_all(&live->block, &set->relation, labels, n);
-    set->changes++;
-    return 0;
+  if (!is_current(thread, set)) {
+    size_t count = 0;
+    size_t bytes = 0;
+    const int refused = add_needs(live, labels, n, &count, &bytes);
+    if (refused != 0) return refused;
+    if (fits_in_place(live, labels, n, count, bytes)) {
+      put_in_place(set, live, labels, n);
+      return 0;
+    }
   }
-  struct set_block* to = build_spare(set, live, labels, n, count, bytes);
-  if (to == NULL) return ENOMEM;
-  set_switch(thread, set, to);
+  const int error = build(set, labels, n);
+  if (error != 0) return error;
+  set_switch(thread, set, set->spare);
   set->spare = live;
   return 0;
 }
@@ -179,14 +232,10 @@ int cl_set_update(struct label_set* set, const custom_labels_label_t* labels, si
 int cl_set_update_beside(struct label_set* set, const custom_labels_label_t* labels, size_t n,
                          struct set_block** old) {
   struct set_block* live = live_block(set);
-  size_t count = 0;
-  size_t bytes = 0;
-  const int refused = add_needs(live, labels, n, &count, &bytes);
-  if (refused != 0) return refused;
-  struct set_block* to = build_spare(set, live, labels, n, count, bytes);
-  if (to == NULL) return ENOMEM;
+  const int error = build(set, labels, n);
+  if (error != 0) return error;
+  set_switch(this_thread(), set, set->spare);
   set->spare = NULL;
-  set_switch(this_thread(), set, to);
   *old = live;
   return 0;
 }

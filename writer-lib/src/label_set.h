@@ -67,8 +67,9 @@ static inline size_t set_find(const struct label_set* set, custom_labels_string_
   return block_find((const struct label_block*)(const void*)set->live, key);
 }
 
-/* Returns a new set without labels, or null without memory. */
-struct label_set* cl_set_create(size_t capacity);
+/* Returns a new set with the labels of a block, or without labels for null. Returns null without
+ * memory. The capacity is at least the number of labels. */
+struct label_set* cl_set_create(size_t capacity, const struct label_block* from);
 void cl_set_free(struct label_set* set);
 
 /* Makes a block the set's labels (null for none), and publishes it if the set is current on this

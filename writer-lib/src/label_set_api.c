@@ -7,7 +7,7 @@
 #include "current_set.h"
 
 API custom_labels_labelset_t* custom_labels_new(size_t capacity) {
-  struct label_set* set = cl_set_create(capacity);
+  struct label_set* set = cl_set_create(capacity, NULL);
   return set == NULL ? NULL : &set->handle.empty;
 }
 
@@ -131,12 +131,13 @@ API custom_labels_labelset_t* custom_labels_clone_with_capacity(const custom_lab
   if (set == NULL) return NULL;
   const custom_labels_labelset_t* labels = cl_labels_of(set);
   const size_t count = labels == NULL ? 0 : labels->count;
-  struct label_set* copy = cl_set_create(capacity > count ? capacity : count);
-  if (copy == NULL || count == 0) return copy == NULL ? NULL : &copy->handle.empty;
-  const int error = is_object(set) || is_thread_set(set)
-                        ? cl_set_update(copy, labels->storage, count)
-                        : copy_labels_of(copy, labels);
-  if (error == 0) return &copy->handle.empty;
+  /* The labels of both kinds of handles lie in a block. */
+  const bool is_block = count > 0 && (is_object(set) || is_thread_set(set));
+  struct label_set* copy =
+      cl_set_create(capacity > count ? capacity : count,
+                    is_block ? (const struct label_block*)(const void*)labels : NULL);
+  if (copy == NULL || is_block || count == 0) return copy == NULL ? NULL : &copy->handle.empty;
+  if (copy_labels_of(copy, labels) == 0) return &copy->handle.empty;
   cl_set_free(copy);
   return NULL;
 }

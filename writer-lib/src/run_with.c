@@ -95,8 +95,7 @@ struct run {
   struct label_set* set;
   const custom_labels_label_t* labels;
   size_t n;
-  struct set_block* before; /* null if there were no labels */
-  struct block_relation relation;
+  struct set_block* before;             /* null if there were no labels */
   const custom_labels_labelset_t* live; /* what the callback started with */
   uint64_t changes_before;
   uint64_t changes;
@@ -145,12 +144,13 @@ static void put_back(void* ended) {
     return;
   }
   struct set_block* live = live_block(set);
+  /* Nothing is known about a block that the callback has changed, nor if it has built another one:
+   * the set's relation is to that one then. */
+  if (!untouched || set->spare != NULL) set->relation = kUnrelated;
   set_switch(this_thread(), set, run->before);
   if (live != NULL) {
     free(set->spare);
     set->spare = live;
-    /* Nothing is known about a block that the callback has changed. */
-    set->relation = untouched ? run->relation : kUnrelated;
   }
   /* For a run around this one, nothing has changed. */
   if (untouched) set->changes = run->changes_before;
@@ -167,7 +167,6 @@ static int run_with_set(struct label_set* set, const custom_labels_label_t* labe
       .labels = labels,
       .n = n,
       .before = before,
-      .relation = set->relation,
       .live = set->live,
       .changes_before = changes_before,
       .changes = set->changes,

@@ -35,6 +35,23 @@ TEST_CASE_METHOD(Unlabelled, "label_set: a new set is empty, and grows beyond it
   }
 }
 
+TEST_CASE_METHOD(Unlabelled, "label_set: labels that are longer than all before them find room") {
+  SetObject set(Labels{{"a", "1"}, {"b", "2"}});
+  custom_labels_replace(set.get());
+  set.put("a", "3");  // from here on the set has a second block
+  // So long that writing them into a small block ends the program.
+  const std::string long_key(4 << 20, 'k');
+  const std::string long_value(1 << 20, 'v');
+  const custom_labels_label_t grown[] = {raw("a", long_value), raw("b", "4")};
+  const custom_labels_label_t added[] = {raw("a", "5"), raw(long_key, long_value)};
+  for (const auto* two : {grown, added}) {
+    CHECK(custom_labels_update(set.get(), two, 2) == 0);
+    CHECK(set.labels() == current_labels());
+    CHECK(view(custom_labels_get(set.get(), two[0].key)->value) == view(two[0].value));
+    CHECK(view(custom_labels_get(set.get(), two[1].key)->value) == view(two[1].value));
+  }
+}
+
 TEST_CASE_METHOD(Unlabelled, "label_set: set replaces, get finds, delete removes") {
   SetObject set(Labels{{"a", "1"}, {"b", "2"}, {"c", "3"}});
   CHECK(set.put("b", "a longer one") == 0);

@@ -98,6 +98,15 @@ TEST_CASE_METHOD(Unlabelled, "run_with: calls nest, with changes in between") {
   CHECK(current_labels() == Labels{{"a", "1"}, {"kept", "yes"}});
 }
 
+TEST_CASE_METHOD(Unlabelled,
+                 "run_with: after calls that nested, a change takes nothing from them") {
+  SetObject set(Labels{{"a", "1"}, {"b", "2"}, {"c", "3"}});
+  custom_labels_replace(set.get());
+  run_with(set.get(), {{"a", "x"}}, [&] { run_with(set.get(), {{"b", "y"}}, [] {}); });
+  set.put("c", "z");
+  CHECK(current_labels() == Labels{{"a", "1"}, {"b", "2"}, {"c", "z"}});
+}
+
 TEST_CASE_METHOD(Unlabelled, "run_with: a set that is switched in the callback stays current") {
   SetObject set(Labels{{"a", "1"}});
   SetObject other(Labels{{"o", "1"}});
