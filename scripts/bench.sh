@@ -16,6 +16,9 @@
 #   scripts/bench.sh overhead    how much slower a program gets while it is recorded, next to perf record -g and
 #                                bpftrace, above an empty event and an empty BPF program (8 minutes)
 #   scripts/bench.sh start       how soon a recording begins and ends, and what memory it takes, next to perf record -g (3 minutes)
+#   scripts/bench.sh naming      how fast addresses get names, next to perf script, addr2line and llvm-symbolizer, and whether the names
+#                                agree (10 minutes; it makes a program with 1 GB of debug information, and needs
+#                                8 GB of memory for the other tools)
 #   scripts/bench.sh waits       what it costs to measure waits, next to bpftrace (8 minutes)
 #   scripts/bench.sh python      what labels cost a program in Python, next to the same calls in C
 #   scripts/bench.sh node        the same for a program in Node.js, next to AsyncLocalStorage
@@ -51,9 +54,9 @@ done
 ((${#benches[@]} > 0)) || benches=(labels elf samples writer)
 for bench in "${benches[@]}"; do
   case $bench in
-    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | start | waits | python | java | node) ;;
+    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | start | naming | waits | python | java | node) ;;
     -h | --help) usage; exit 0 ;;
-    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, start, waits, python, java or node)\n' "$bench" >&2; exit 2 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, start, naming, waits, python, java or node)\n' "$bench" >&2; exit 2 ;;
   esac
 done
 
@@ -72,6 +75,7 @@ for bench in "${benches[@]}"; do
     writer) targets+=(bench_writer bench_drop_in) ;;
     python) targets+=(customlabels) ;;
     node) targets+=(customlabels_node) ;;
+    naming) targets+=(bench_naming) ;;
     java)
       command -v javac >/dev/null || die "javac is not installed"
       targets+=(bench_java)
@@ -135,6 +139,10 @@ for bench in "${benches[@]}"; do
       ;;
     start)
       run "How soon a recording begins and ends" python3 "$root_dir/tests/bench/start.py" --labelscope "$build/cli/labelscope"
+      ;;
+    naming)
+      run "How fast addresses get names" python3 "$root_dir/tests/bench/naming.py" --bench "$bin/bench_naming" \
+        --folder "$build/tests/bench/named"
       ;;
     python)
       run "What labels cost a program in Python" env CUSTOMLABELS_LIBRARY="$build/writer-lib/libcustomlabels.so" \

@@ -17,9 +17,9 @@ namespace labelscope::cli {
 
 enum class Cost : std::uint8_t {
   kUnpackedBytes,  // those of compressed sections
-  kRows,           // rows of line tables; libdw decodes all of a unit at once
+  kRows,           // rows of line tables
   kEntries,        // entries of .debug_info, each time that one is read
-  kRanges,         // ranges of addresses, also empty ones
+  kRanges,         // ranges of addresses that are kept, and empty ones
   kSymbols,        // entries of symbol tables
 };
 inline constexpr std::size_t kCosts = 5;
@@ -28,11 +28,12 @@ class Budget {
  public:
   struct Limits {
     // Several times what the largest browsers and databases have, but less memory, in libdw and
-    // here, than the worker may have.
-    std::array<std::uint64_t, kCosts> most{std::uint64_t{512} << 20, 12'000'000,
-                                           std::uint64_t{1} << 26, std::uint64_t{1} << 23,
+    // here, than the worker may have. A program with a gigabyte of debug information has 17 million
+    // rows and 75 million entries. They take a few nanoseconds each, and rows are not kept.
+    std::array<std::uint64_t, kCosts> most{std::uint64_t{512} << 20, std::uint64_t{1} << 28,
+                                           std::uint64_t{1} << 29, std::uint64_t{1} << 23,
                                            8'000'000};
-    // The most rows of one unit: libdw needs a hundred bytes for each while it decodes them.
+    // The most different rows of one unit, of 16 bytes each.
     std::uint64_t rows_at_once = 2'000'000;
     std::chrono::milliseconds processor_time{10'000};
   };
@@ -41,6 +42,9 @@ class Budget {
 
   // Returns false if so much is not left or the time is over. Nothing is spent then.
   bool spend(Cost cost, std::uint64_t count = 1);
+  // What was paid for has been given up, and can be paid for again.
+  void give_back(Cost cost, std::uint64_t count) { left_[static_cast<std::size_t>(cost)] += count; }
+  std::uint64_t rows_at_once() const { return limits_.rows_at_once; }
   // Adds time for more addresses.
   void allow(std::chrono::milliseconds more) { time_end_ += more; }
   // Returns what was left out, and which limit was the reason; empty if nothing was.

@@ -1,9 +1,13 @@
-// Entries of DWARF do not know their parents, so the entries around one are found by its offset.
+// Entries of DWARF do not know their parents, so the entries around one are found by its offset: in
+// the index of its unit, or, where link-time optimization has inlined from another unit, by a walk.
 #include "cli/names/dwarf_names.h"
 
 #include <dwarf.h>
 
 #include <optional>
+#include <utility>
+
+#include "cli/names/unit_index.h"
 
 namespace labelscope::cli {
 namespace {
@@ -12,6 +16,8 @@ constexpr std::size_t kMaxDepth = 64;
 // From the concrete function to the abstract one to the declaration are two steps; a hostile chain
 // may be a circle.
 constexpr int kMaxOrigins = 8;
+// So many names are kept. A name of C++ has a hundred bytes, rarely a thousand.
+constexpr std::size_t kMostKept = 16384;
 
 const char* linkage_name(Dwarf_Die& die) {
   Dwarf_Attribute attribute;
@@ -79,17 +85,48 @@ std::string DwarfNames::scopes_around(Dwarf_Die target) {
   return scopes;
 }
 
-void DwarfNames::fill(Dwarf_Die function, SourceLine& line) {
-  if (const char* linkage = linkage_name(function); linkage != nullptr) {
-    line.system_name = dwarf_text(linkage);
-    return;
+std::string DwarfNames::scopes_in_unit(Dwarf_Die& target, const UnitIndex& unit) {
+  std::string scopes;
+  Dwarf* dwarf = dwarf_cu_getdwarf(target.cu);
+  for (const Dwarf_Off each : unit.around(dwarf_dieoffset(&target))) {
+    Dwarf_Die die;
+    if (scopes.size() > kMaxDwarfText || dwarf_offdie(dwarf, each, &die) == nullptr) break;
+    scopes += scope_name(die);
   }
-  line.system_name = dwarf_text(dwarf_diename(&function));
-  if (line.system_name.empty()) return;
+  return scopes;
+}
+
+DwarfNames::Name DwarfNames::name_of(Dwarf_Die function, const Dwarf_CU* cu,
+                                      const UnitIndex& unit) {
+  Name name;
+  if (const char* linkage = linkage_name(function); linkage != nullptr) {
+    name.system_name = dwarf_text(linkage);
+    return name;
+  }
+  name.system_name = dwarf_text(dwarf_diename(&function));
+  if (name.system_name.empty()) return name;
   Dwarf_Die declared = declaration(function);
-  auto [found, fresh] = qualified_.try_emplace(dwarf_dieoffset(&declared));
-  if (fresh) found->second = dwarf_text((scopes_around(declared) + line.system_name).c_str());
-  line.function = found->second;
+  const std::string scopes =
+      declared.cu == cu ? scopes_in_unit(declared, unit) : scopes_around(declared);
+  name.function = dwarf_text((scopes + name.system_name).c_str());
+  return name;
+}
+
+void DwarfNames::fill(Dwarf_Die function, const UnitIndex& unit, SourceLine& line) {
+  const Dwarf_CU* cu = function.cu;
+  Dwarf_Attribute attribute;
+  Dwarf_Die origin;
+  // A call has no name of its own.
+  const bool is_call = dwarf_tag(&function) == DW_TAG_inlined_subroutine;
+  if (is_call && dwarf_attr(&function, DW_AT_abstract_origin, &attribute) != nullptr &&
+      dwarf_formref_die(&attribute, &origin) != nullptr) {
+    function = origin;
+  }
+  if (names_.size() >= kMostKept) names_.clear();
+  auto [found, fresh] = names_.try_emplace(function.addr);
+  if (fresh) found->second = name_of(function, cu, unit);
+  line.system_name = found->second.system_name;
+  line.function = found->second.function;
 }
 
 }  // namespace labelscope::cli

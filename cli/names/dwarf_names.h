@@ -22,6 +22,8 @@ inline std::string dwarf_text(const char* text) {
   return text == nullptr ? std::string() : std::string(text, strnlen(text, kMaxDwarfText));
 }
 
+class UnitIndex;
+
 // Moves to the next sibling; returns false at the last one, or if DW_AT_sibling leads backwards.
 inline bool next_sibling(Dwarf_Die& die) {
   Dwarf_Off before = dwarf_dieoffset(&die);
@@ -35,16 +37,24 @@ class DwarfNames {
  public:
   explicit DwarfNames(Budget& budget) : budget_(budget) {}
 
-  // Fills line.system_name, and line.function if demangling system_name does not give it.
-  void fill(Dwarf_Die function, SourceLine& line);
+  // Fills line.system_name, and line.function if demangling system_name does not give it. `unit` is
+  // that of the function, or of the call into which it was inlined.
+  void fill(Dwarf_Die function, const UnitIndex& unit, SourceLine& line);
 
  private:
+  struct Name {
+    std::string system_name;
+    std::string function;
+  };
+  // `cu`: what libdw calls the unit of the index.
+  Name name_of(Dwarf_Die function, const Dwarf_CU* cu, const UnitIndex& unit);
+  std::string scopes_in_unit(Dwarf_Die& target, const UnitIndex& unit);
   std::string scopes_around(Dwarf_Die target);
 
   Budget& budget_;
-  // To find what is around an entry, its unit must be walked from the top. This keeps the result
-  // for each function.
-  std::unordered_map<Dwarf_Off, std::string> qualified_;
+  // One function is inlined into many others. This keeps its name, by where its entry
+  // is in memory: it may be in debug information that several files share.
+  std::unordered_map<const void*, Name> names_;
 };
 
 }  // namespace labelscope::cli

@@ -1,19 +1,22 @@
 // The function, the inlined calls and the source line of an address, from DWARF.
 //
-// Units are indexed by their own ranges (.debug_aranges is optional and often missing). The
-// functions of a unit are indexed when its first address is looked up.
+// Units are found by their own ranges (.debug_aranges is optional and often missing). The functions
+// and lines of a unit are read when its first address is looked up. When much of the kind is there,
+// what was used last is kept. So addresses that come sorted need each unit once.
 #pragma once
 
 #include <elfutils/libdw.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "cli/names/budget.h"
+#include "cli/names/debug_sections.h"
 #include "cli/names/dwarf_names.h"
+#include "cli/names/line_table.h"
+#include "cli/names/unit_index.h"
 #include "cli/profile/profile.h"
 
 namespace labelscope::cli {
@@ -35,26 +38,29 @@ class DwarfScopes {
   struct Range {
     Address start = 0;
     Address end = 0;
-    Dwarf_Off die = 0;
+    std::uint32_t unit = 0;
   };
   struct Unit {
-    std::vector<Range> functions;
-    bool has_lines = false;  // and the budget allows them
+    UnitIndex index;
+    LineTable lines;
+    std::uint64_t used = 0;  // when it was used last, by counting
+    std::size_t bytes() const { return index.bytes() + lines.bytes(); }
   };
-  // The ranges of a unit or function, sorted by start so that look-ups can stop early.
-  static const Range* innermost(const std::vector<Range>& ranges, Address address);
-  bool add_ranges(Dwarf_Die& die, std::vector<Range>& ranges);
-  bool can_afford_lines(Dwarf_Die& unit_die);
-  std::vector<Dwarf_Die> inlined_calls(Dwarf_Die function, Address address);
-  bool add_functions(Dwarf_Die& parent, int depth, std::vector<Range>& functions);
-  Unit& unit_at(Dwarf_Off die, Dwarf_Die& unit_die);
+  const Range* unit_range(Address address) const;
+  void add_unit(Dwarf_CU* cu, Dwarf_Die& die, const UnitPlace& place);
+  LineTable read_lines(Dwarf_Die& unit_die);
+  const Unit& unit_at(std::uint32_t number, Dwarf_Die& unit_die);
+  void drop_units();
 
   Dwarf* dwarf_;
   Budget& budget_;
-  std::span<const std::byte> line_section_;  // owned by dwarf_
-  bool little_endian_ = true;
-  std::vector<Range> units_;
-  std::unordered_map<Dwarf_Off, Unit> indexed_;
+  DebugSections sections_;
+  std::vector<UnitPlace> places_;
+  std::vector<Range> units_;  // sorted
+  std::unordered_map<std::uint32_t, Unit> read_;
+  std::size_t kept_bytes_ = 0;
+  std::uint64_t uses_ = 0;
+  std::uint64_t read_bytes_ = 0;  // of .debug_info, since pages were let go
   DwarfNames names_;
   bool has_skeletons_ = false;
 };
