@@ -5,8 +5,9 @@
 //                                                      between them by go_frames.h, or by bytes
 //   rows --> pages                                     a row at the start of each
 //
-// libdw interprets an entry again from its start for each of its rows. For a function with a few
-// thousand rows that is slow, and for a hostile one it is endless. So time has a limit, too.
+// Ordinary entries are interpreted once (frame_program.h), and the rest by libdw. That interprets
+// an entry again from its start for each of its rows. For a function with a few thousand rows that
+// is slow, and for a hostile one it is endless. So time has a limit, too.
 //
 // An entry that cannot be read costs its own function, never the file.
 #include "unwind_table/build_unwind_table.h"
@@ -26,6 +27,7 @@
 #include "elf/loaded_file.h"
 #include "unwind_table/call_frame_image.h"
 #include "unwind_table/call_frames.h"
+#include "unwind_table/frame_program.h"
 #include "unwind_table/frame_rules.h"
 #include "unwind_table/go_frames.h"
 #include "unwind_table/thread_starts.h"
@@ -61,6 +63,12 @@ class TableBuilder {
   bool finds_cfa_by_rbx() const;
   Status add_segment(const LoadSegment& segment);
   Status add_function(std::uint64_t start, std::uint64_t end);
+  Status add_ordinary_rows(const DescribedFunction& function, std::uint64_t& at);
+  const OrdinaryFrame* first_state(const DescribedFunction& function,
+                                   std::span<const std::byte> instructions);
+  Status add_row(std::uint64_t& at, std::uint64_t to, std::uint64_t start, std::uint64_t end,
+                 const ls_unwind_rule& rule);
+  bool is_alone(std::uint64_t start) const;
   Status add_gap(std::uint64_t start, std::uint64_t end);
   Status add_go_code(std::uint64_t start, std::uint64_t end);
   Status add_unknown(std::uint64_t start, std::uint64_t end);
@@ -94,6 +102,12 @@ class TableBuilder {
   std::vector<DescribedFunction>::const_iterator functions_end_;
   std::uint64_t described_until_ = 0;  // the end of the last function that is described
   bool wants_rbx_ = false;
+  // The state that each common entry leaves, by its number; unknown until a function shows it.
+  struct FirstState {
+    bool known = false;
+    std::optional<OrdinaryFrame> state;  // nullopt if it is not ordinary
+  };
+  std::vector<FirstState> first_states_;
   std::vector<Piece> pieces_;
   UnwindTable table_;
 };
@@ -210,8 +224,56 @@ Status TableBuilder::add_segment(const LoadSegment& segment) {
   return put(end, rule_of_kind(LS_CFA_GAP));
 }
 
+// Returns whether the next function is used from its start to its end, and no other one claims a
+// part of it. Then libdw can find no other entry for its code.
+bool TableBuilder::is_alone(std::uint64_t start) const {
+  const auto after = std::next(next_function_);
+  return start == next_function_->start && described_until_ <= start &&
+         (after == functions_end_ || after->start >= next_function_->end);
+}
+
+// Adds rows up to `at`, as far as the function's instructions are ordinary.
+Status TableBuilder::add_ordinary_rows(const DescribedFunction& function, std::uint64_t& at) {
+  const auto instructions = frames_->instructions(function);
+  const OrdinaryFrame* first = instructions ? first_state(function, *instructions) : nullptr;
+  if (first == nullptr) return {};
+  const FrameNumbers numbers = frame_numbers(table_.machine);
+  FrameProgram program(*instructions, frames_->common(function), *first, numbers, function.start,
+                       function.end);
+  for (FrameProgram::Row row; at < function.end && program.next(row);) {
+    if (Status status = check_time(); !status) return status;
+    const ls_unwind_rule rule = rule_of_ordinary(row.state, numbers, wants_rbx_);
+    if (Status status = add_row(at, row.end, function.start, function.end, rule); !status) {
+      return status;
+    }
+  }
+  return {};
+}
+
+// Returns null if it is not ordinary, or not known yet.
+const OrdinaryFrame* TableBuilder::first_state(const DescribedFunction& function,
+                                               std::span<const std::byte> instructions) {
+  first_states_.resize(frames_->common_entries());
+  FirstState& first = first_states_[function.common];
+  if (!first.known && FrameProgram::begins_with_advance(instructions)) {
+    const CallFrames::Frame frame = frames_->at(function.start);
+    Dwarf_Addr from = 0;
+    Dwarf_Addr to = 0;
+    bool signal = false;
+    const int number = frame == nullptr ? -1 : dwarf_frame_info(frame.get(), &from, &to, &signal);
+    if (number < 0) return nullptr;
+    const FrameFacts facts{static_cast<unsigned>(number), signal, true};
+    first = {true, ordinary_frame(frame.get(), frame_numbers(table_.machine), facts)};
+  }
+  return first.state ? &*first.state : nullptr;
+}
+
 Status TableBuilder::add_function(std::uint64_t start, std::uint64_t end) {
-  for (std::uint64_t at = start; at < end;) {
+  std::uint64_t at = start;
+  if (!limits_.only_libdw && is_alone(start) && end == next_function_->end) {
+    if (Status status = add_ordinary_rows(*next_function_, at); !status) return status;
+  }
+  while (at < end) {
     if (Status status = check_time(); !status) return status;
     const CallFrames::Frame frame = frames_->at(at);
     Dwarf_Addr from = 0;
@@ -226,26 +288,28 @@ Status TableBuilder::add_function(std::uint64_t start, std::uint64_t end) {
     }
     const FrameFacts facts{static_cast<unsigned>(return_address), signal, wants_rbx_};
     const ls_unwind_rule rule = rule_of_frame(frame.get(), table_.machine, facts);
-    to = std::min<std::uint64_t>(to, end);
-    if (rule.cfa == LS_CFA_UNSUPPORTED) table_.counts.unsupported_bytes += to - at;
-    const bool has_before = at == start && !pieces_.empty() && pieces_.back().start < at;
-    if (has_before && is_made_return(start, rule)) {
-      ls_unwind_rule made = rule_of_kind(LS_CFA_ENTRY);
-      made.operand = LS_MADE_RETURN;
-      if (Status status = put(at - 1, made); !status) return status;
-      if (rule.ra != LS_RA_NONE) to = end;
-      if (Status status = put(at, rule.ra == LS_RA_NONE ? rule : rule_of_kind(LS_CFA_ENTRY));
-          !status) {
-        return status;
-      }
-    } else {
-      // A handler returns to the first byte, and return addresses are looked up one byte before.
-      const bool early = has_before && rule.cfa == LS_CFA_SIGNAL;
-      if (Status status = put(early ? at - 1 : at, rule); !status) return status;
-    }
-    at = to;
+    if (Status status = add_row(at, to, start, end, rule); !status) return status;
   }
   return {};
+}
+
+// Adds the row of a function from `at` on, and moves `at` behind it.
+Status TableBuilder::add_row(std::uint64_t& at, std::uint64_t to, std::uint64_t start,
+                             std::uint64_t end, const ls_unwind_rule& rule) {
+  to = std::min(to, end);
+  if (rule.cfa == LS_CFA_UNSUPPORTED) table_.counts.unsupported_bytes += to - at;
+  const std::uint64_t here = std::exchange(at, to);
+  const bool has_before = here == start && !pieces_.empty() && pieces_.back().start < here;
+  if (has_before && is_made_return(start, rule)) {
+    ls_unwind_rule made = rule_of_kind(LS_CFA_ENTRY);
+    made.operand = LS_MADE_RETURN;
+    if (Status status = put(here - 1, made); !status) return status;
+    if (rule.ra != LS_RA_NONE) at = end;
+    return put(here, rule.ra == LS_RA_NONE ? rule : rule_of_kind(LS_CFA_ENTRY));
+  }
+  // A handler returns to the first byte, and return addresses are looked up one byte before.
+  const bool early = has_before && rule.cfa == LS_CFA_SIGNAL;
+  return put(early ? here - 1 : here, rule);
 }
 
 // A return address may be made for a function that nobody calls. The byte in front of it must be

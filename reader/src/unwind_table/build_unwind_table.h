@@ -23,6 +23,7 @@ struct UnwindTableLimits {
   std::size_t rules = 8192;
   std::uint64_t text_bytes = 4ULL << 30;   // from the first to the last code
   std::chrono::milliseconds time{20'000};  // the largest real file takes half a second
+  bool only_libdw = false;                 // for tests: libdw interprets ordinary functions, too
 };
 
 // Numbers about the code of a file.

@@ -77,7 +77,8 @@ CallFrameEntries take_call_frames(std::span<const std::byte> section, CallFrameK
     const auto id = value_at<std::uint32_t>(section, body);
     if (id == (eh ? 0 : kDebugFrameCie)) {
       shared.push_back(at);
-    } else if (holds(shared, eh ? body - id : id)) {  // a difference that wraps leads to no entry
+    } else if (const std::uint64_t common = eh ? body - id : id;  // that wraps leads to no entry
+               (!shared.empty() && shared.back() == common) || holds(shared, common)) {
       entries.functions.push_back(at);
     } else {
       break;
@@ -121,6 +122,28 @@ Status check_search_table(std::span<const std::byte> header, Address header_addr
     }
   }
   return {};
+}
+
+std::optional<std::uint64_t> find_in_search_table(std::span<const std::byte> header,
+                                                  Address header_address, Address function,
+                                                  Address frames_address) {
+  if (header.size() < sizeof(SearchHeader)) return std::nullopt;
+  const auto start_of = [&](const SearchEntry& entry) {
+    return header_address + static_cast<Address>(std::int64_t{entry.function});
+  };
+  const std::uint32_t count = value_at<SearchHeader>(header, 0).count;
+  for (std::uint32_t low = 0, high = count; low < high;) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    const SearchEntry entry = search_entry(header, middle);
+    if (function < start_of(entry)) {
+      high = middle;
+      continue;
+    }
+    low = middle + 1;
+    if (low < count && function >= start_of(search_entry(header, low))) continue;
+    return offset_of(entry, header_address, frames_address);
+  }
+  return std::nullopt;
 }
 
 void replace_in_search_table(std::span<std::byte> header, Address header_address,

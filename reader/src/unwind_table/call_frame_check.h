@@ -45,6 +45,12 @@ bool has_search_table(std::span<const std::byte> header);
 Status check_search_table(std::span<const std::byte> header, Address header_address,
                           const CallFrameEntries& entries, Address frames_address);
 
+// Returns the offset of the entry that libdw finds by a table that was checked; nullopt if it finds
+// none.
+std::optional<std::uint64_t> find_in_search_table(std::span<const std::byte> header,
+                                                  Address header_address, Address function,
+                                                  Address frames_address);
+
 // What is in a search table, and what replaces it there (nullopt for nothing), by offsets of
 // entries.
 using Replacements = std::map<std::uint64_t, std::optional<std::uint64_t>>;

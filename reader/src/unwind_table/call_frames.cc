@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "unwind_table/call_frame_check.h"
@@ -114,6 +114,7 @@ Result<CallFrames> CallFrames::open(std::shared_ptr<CallFrameImage> image) {
   auto section = frames.find_section();
   if (!section) return std::move(section).error();
   frames.has_search_table_ = !section->header.empty();
+  frames.section_ = *section;
   frames.list_functions(*section);  // this changes the search table, which libdw reads once
   frames.cfi_.reset(dwarf_getcfi_elf(frames.elf_.get()));
   if (frames.cfi_ == nullptr) return refused();
@@ -176,7 +177,11 @@ void CallFrames::list_functions(const Section& section) {
   data.d_size = section.size;
   data.d_type = ELF_T_BYTE;
   data.d_version = EV_CURRENT;
-  std::map<Dwarf_Off, std::optional<std::uint8_t>> encodings;  // by the CIE's offset
+  // The common entry that functions refer to is nearly always the last one. It has the number
+  // kUnknown if its encoding is not known.
+  constexpr std::uint32_t kUnknown = UINT32_MAX;
+  std::unordered_map<Dwarf_Off, std::uint32_t> numbers;
+  auto last = numbers.end();
   std::vector<DescribedFunction> empty;
   Dwarf_Off at = 0;
   Dwarf_Off next = 0;
@@ -190,34 +195,46 @@ void CallFrames::list_functions(const Section& section) {
       continue;
     }
     if (dwarf_cfi_cie_p(&entry)) {
-      encodings[at] = encoding_of(entry.cie);
+      const auto encoding = encoding_of(entry.cie);
+      numbers[at] = encoding ? static_cast<std::uint32_t>(common_.size()) : kUnknown;
+      last = numbers.end();
+      if (encoding) {
+        common_.push_back({{entry.cie.code_alignment_factor, entry.cie.data_alignment_factor},
+                           entry.cie.augmentation[0] == 'z',
+                           *encoding,
+                           at});
+      }
       continue;
     }
-    const auto encoding = encodings.find(entry.fde.CIE_pointer);
+    if (last == numbers.end() || last->first != entry.fde.CIE_pointer) {
+      last = numbers.find(entry.fde.CIE_pointer);
+    }
     Bytes fields(entry.fde.start, static_cast<std::size_t>(entry.fde.end - entry.fde.start));
-    if (encoding == encodings.end() || !encoding->second) {
+    if (last == numbers.end() || last->second == kUnknown) {
       ++damaged_;
       continue;
     }
+    const std::uint8_t encoding = common_[last->second].encoding;
+    const auto entry_at = static_cast<std::uint32_t>(at);  // an image has 256 MiB
     const std::uint64_t field =
         section.address + static_cast<std::uint64_t>(entry.fde.start - begin);
-    auto start = take_number(fields, *encoding->second);
-    const auto size = take_number(fields, *encoding->second & kFormat);
-    const std::uint8_t origin = *encoding->second & kOrigin;
+    auto start = take_number(fields, encoding);
+    const auto size = take_number(fields, encoding & kFormat);
+    const std::uint8_t origin = encoding & kOrigin;
     if (!start || !size || (origin != DW_EH_PE_absptr && origin != DW_EH_PE_pcrel)) {
       ++damaged_;
       continue;
     }
     if (origin == DW_EH_PE_pcrel) *start += field;
     if (*size == 0) {
-      empty.push_back({*start, *start, at});
+      empty.push_back({*start, *start, entry_at, last->second});
       continue;
     }
     if (*start + *size < *start) {
       ++damaged_;
       continue;
     }
-    functions_.push_back({*start, *start + *size, at});
+    functions_.push_back({*start, *start + *size, entry_at, last->second});
   }
   const auto before = [](const DescribedFunction& left, const DescribedFunction& right) {
     return left.start != right.start ? left.start < right.start : left.end < right.end;
@@ -230,9 +247,44 @@ void CallFrames::list_functions(const Section& section) {
   for (const DescribedFunction& function : empty) {
     const auto same = std::lower_bound(functions_.begin(), functions_.end(), function, before);
     const bool found = same != functions_.end() && same->start == function.start;
-    replacements[function.entry] = found ? std::optional(same->entry) : std::nullopt;
+    replacements[function.entry] = found ? std::optional<std::uint64_t>(same->entry) : std::nullopt;
   }
   replace_in_search_table(section.header, section.header_address, replacements, section.address);
+}
+
+// Searches as libdw does: entries of the table may be of other functions, or in disorder.
+bool CallFrames::search_table_leads_to(const DescribedFunction& function) const {
+  if (!has_search_table(section_.header)) return true;
+  const std::optional<std::uint64_t> found = find_in_search_table(
+      section_.header, section_.header_address, function.start, section_.address);
+  return found && *found == function.entry;
+}
+
+std::optional<std::span<const std::byte>> CallFrames::instructions(
+    const DescribedFunction& function) const {
+  if (!search_table_leads_to(function)) return std::nullopt;
+  const std::span<const std::byte> image = std::as_bytes(image_->bytes());
+  const std::span<const std::byte> section = image.subspan(section_.offset, section_.size);
+  std::uint32_t head[2];  // the length of what follows it, and the way to the common entry
+  if (section.size() < sizeof head || function.entry > section.size() - sizeof head) {
+    return std::nullopt;
+  }
+  std::memcpy(head, section.data() + function.entry, sizeof head);
+  const std::size_t left = section.size() - function.entry - sizeof head[0];
+  if (head[0] < sizeof head[1] || head[0] > left) return std::nullopt;
+  const Common& common = common_[function.common];
+  const std::span<const std::byte> entry =
+      section.subspan(function.entry + sizeof head, head[0] - sizeof head[1]);
+  Bytes bytes(reinterpret_cast<const std::uint8_t*>(entry.data()), entry.size());
+  if (!take_number(bytes, common.encoding) || !take_number(bytes, common.encoding & kFormat)) {
+    return std::nullopt;
+  }
+  if (common.augmented) {
+    const auto size = take_leb(bytes, false);
+    if (!size || *size > bytes.size()) return std::nullopt;
+    bytes = bytes.subspan(static_cast<std::size_t>(*size));
+  }
+  return std::as_bytes(bytes);
 }
 
 CallFrames::Frame CallFrames::at(std::uint64_t address) const {

@@ -8,18 +8,21 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "labelscope/result.h"
 #include "unwind_table/call_frame_image.h"
+#include "unwind_table/frame_program.h"
 
 namespace labelscope {
 
 struct DescribedFunction {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
-  std::uint64_t entry = 0;  // where in the section its entry is
+  std::uint32_t entry = 0;   // where in the section its entry is
+  std::uint32_t common = 0;  // the number of its common entry (CIE)
 };
 
 class CallFrames {
@@ -31,6 +34,20 @@ class CallFrames {
   const std::vector<DescribedFunction>& functions() const { return functions_; }
   // Returns the number of such entries.
   std::uint64_t damaged() const { return damaged_; }
+
+  // What functions share that refer to the same common entry.
+  struct Common {
+    CommonFrame factors;
+    bool augmented = false;     // its functions have data in front of their instructions
+    std::uint8_t encoding = 0;  // of their addresses
+    std::uint64_t offset = 0;   // where in the section it is
+  };
+  std::size_t common_entries() const { return common_.size(); }
+  const CommonFrame& common(const DescribedFunction& function) const {
+    return common_[function.common].factors;
+  }
+  // Returns the instructions of a function; nothing if at() would not find its entry.
+  std::optional<std::span<const std::byte>> instructions(const DescribedFunction& function) const;
 
   struct FrameFreer {
     void operator()(Dwarf_Frame* frame) const;
@@ -60,6 +77,7 @@ class CallFrames {
   CallFrames() = default;
   Result<Section> find_section() const;
   void list_functions(const Section& section);
+  bool search_table_leads_to(const DescribedFunction& function) const;
 
   std::shared_ptr<CallFrameImage> image_;
   std::unique_ptr<Elf, ElfCloser> elf_;
@@ -67,6 +85,8 @@ class CallFrames {
   std::vector<DescribedFunction> functions_;
   std::uint64_t damaged_ = 0;
   bool has_search_table_ = false;
+  std::vector<Common> common_;
+  Section section_;
 };
 
 }  // namespace labelscope

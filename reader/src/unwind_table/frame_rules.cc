@@ -19,22 +19,11 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <string_view>
 
 namespace labelscope {
 namespace {
 
 using Operations = std::span<const Dwarf_Op>;
-
-struct Numbers {
-  unsigned stack_pointer;
-  unsigned frame_pointer;
-  unsigned return_address;
-};
-
-constexpr Numbers numbers_of(Machine machine) {
-  return machine == Machine::kX86_64 ? Numbers{7, 6, 16} : Numbers{31, 29, 30};
-}
 
 // Fills a field, if the number fits.
 template <class T>
@@ -47,10 +36,8 @@ bool put(T& field, Dwarf_Word value) {
   return true;
 }
 
-struct RegisterPlus {
-  unsigned number;
-  Dwarf_Word offset;
-};
+using RegisterPlus = OrdinaryFrame::RegisterPlus;
+using Numbers = FrameNumbers;
 
 std::optional<RegisterPlus> register_plus(const Dwarf_Op& operation) {
   if (operation.atom == DW_OP_bregx) {
@@ -136,9 +123,7 @@ Place place_of(Dwarf_Frame* frame, unsigned number, Dwarf_Op (&memory)[3]) {
   return {Place::kExpression, 0, all.subspan(1)};
 }
 
-void set_frame_pointer(Dwarf_Frame* frame, const Numbers& numbers, ls_unwind_rule& rule) {
-  Dwarf_Op memory[3];
-  const Place place = place_of(frame, numbers.frame_pointer, memory);
+void set_frame_pointer(const Place& place, const Numbers& numbers, ls_unwind_rule& rule) {
   rule.fp = LS_FP_LOST;
   if (place.kind == Place::kSame) {
     rule.fp = LS_FP_SAME;
@@ -153,10 +138,8 @@ void set_frame_pointer(Dwarf_Frame* frame, const Numbers& numbers, ls_unwind_rul
   if (rule.fp == LS_FP_LOST) rule.fp_offset = 0;
 }
 
-bool set_return_address(Dwarf_Frame* frame, unsigned number, const Numbers& numbers,
+bool set_return_address(const Place& place, unsigned number, const Numbers& numbers,
                         ls_unwind_rule& rule) {
-  Dwarf_Op memory[3];
-  const Place place = place_of(frame, number, memory);
   // glibc's rawmemchr() for aarch64 names x15, but the address is there only from its middle on.
   if (number != numbers.return_address && place.kind != Place::kAtCfa) return false;
   switch (place.kind) {
@@ -180,11 +163,8 @@ bool set_return_address(Dwarf_Frame* frame, unsigned number, const Numbers& numb
 }
 
 // Sets where the caller's rbx is (x86-64), if the rule has room for it.
-void set_rbx(Dwarf_Frame* frame, ls_unwind_rule& rule) {
-  constexpr unsigned kRbx = 3;
+void set_rbx(const Place& place, ls_unwind_rule& rule) {
   if (rule.cfa != LS_CFA_SP && rule.cfa != LS_CFA_FP) return;
-  Dwarf_Op memory[3];
-  const Place place = place_of(frame, kRbx, memory);
   const auto words = -static_cast<std::int64_t>(place.number) / 8;
   if (place.kind == Place::kSame || place.kind == Place::kUndefined) {
     // libdw may take rbx for undefined where nothing is said, but functions keep it (psABI 3.2.1).
@@ -219,28 +199,90 @@ bool is_signal_frame(Dwarf_Frame* frame, Machine machine, unsigned return_addres
   return place.kind != Place::kAtCfa && place.kind != Place::kUndefined;
 }
 
+FrameNumbers frame_numbers(Machine machine) {
+  return machine == Machine::kX86_64 ? Numbers{7, 6, 16, 3} : Numbers{31, 29, 30};
+}
+
 ls_unwind_rule rule_of_frame(Dwarf_Frame* frame, Machine machine, const FrameFacts& facts) {
   const unsigned return_address = facts.return_address;
   if (facts.signal && is_signal_frame(frame, machine, return_address)) {
     return rule_of_kind(LS_CFA_SIGNAL);
   }
-  const Numbers numbers = numbers_of(machine);
+  const Numbers numbers = frame_numbers(machine);
   ls_unwind_rule rule{};
-  if (!set_return_address(frame, return_address, numbers, rule))
+  Dwarf_Op memory[3];
+  if (!set_return_address(place_of(frame, return_address, memory), return_address, numbers, rule)) {
     return rule_of_kind(LS_CFA_UNSUPPORTED);
+  }
   // the place of the CFA does not matter
   if (rule.ra == LS_RA_NONE) return rule_of_kind(LS_CFA_SP);
   if (!set_cfa(frame, machine, numbers, rule) || !is_cfa_the_stack_pointer(frame, numbers)) {
     return rule_of_kind(LS_CFA_UNSUPPORTED);
   }
-  set_frame_pointer(frame, numbers, rule);
+  set_frame_pointer(place_of(frame, numbers.frame_pointer, memory), numbers, rule);
   if (facts.signal && rule.ra == LS_RA_AT_CFA) rule.ra = LS_RA_OTHER_STACK;
-  if (facts.wants_rbx && machine == Machine::kX86_64) set_rbx(frame, rule);
+  if (facts.wants_rbx && machine == Machine::kX86_64) {
+    set_rbx(place_of(frame, numbers.rbx, memory), rule);
+  }
   return rule;
 }
 
+ls_unwind_rule rule_of_ordinary(const OrdinaryFrame& state, const FrameNumbers& numbers,
+                                bool wants_rbx) {
+  const auto place = [](const FramePlace& known) {
+    const Place::Kind kind = known.kind == FramePlace::kUndefined ? Place::kUndefined
+                             : known.kind == FramePlace::kSame    ? Place::kSame
+                                                                  : Place::kAtCfa;
+    return Place{kind, known.offset};
+  };
+  ls_unwind_rule rule{};
+  if (!set_return_address(place(state.return_address), numbers.return_address, numbers, rule)) {
+    return rule_of_kind(LS_CFA_UNSUPPORTED);
+  }
+  if (rule.ra == LS_RA_NONE) return rule_of_kind(LS_CFA_SP);
+  if (!set_cfa_register(state.cfa, numbers, rule)) return rule_of_kind(LS_CFA_UNSUPPORTED);
+  set_frame_pointer(place(state.frame_pointer), numbers, rule);
+  if (wants_rbx && numbers.rbx != UINT_MAX) set_rbx(place(state.rbx), rule);
+  return rule;
+}
+
+std::optional<OrdinaryFrame> ordinary_frame(Dwarf_Frame* frame, const FrameNumbers& numbers,
+                                            const FrameFacts& facts) {
+  if (facts.signal || facts.return_address != numbers.return_address ||
+      !is_cfa_the_stack_pointer(frame, numbers)) {
+    return std::nullopt;
+  }
+  Dwarf_Op* operations = nullptr;
+  std::size_t count = 0;
+  if (dwarf_frame_cfa(frame, &operations, &count) != 0 || count != 1) return std::nullopt;
+  const auto cfa = register_plus(operations[0]);
+  if (!cfa) return std::nullopt;
+  OrdinaryFrame state;
+  state.cfa = *cfa;
+  const auto take = [&](unsigned number, FramePlace& taken) {
+    Dwarf_Op memory[3];
+    const Place place = place_of(frame, number, memory);
+    taken.offset = place.number;
+    taken.kind = place.kind == Place::kAtCfa  ? FramePlace::kAtCfa
+                 : place.kind == Place::kSame ? FramePlace::kSame
+                                              : FramePlace::kUndefined;
+    return place.kind == Place::kAtCfa || place.kind == Place::kSame ||
+           place.kind == Place::kUndefined;
+  };
+  const bool all = take(numbers.return_address, state.return_address) &&
+                   take(numbers.frame_pointer, state.frame_pointer) &&
+                   (numbers.rbx == UINT_MAX || take(numbers.rbx, state.rbx));
+  return all ? std::optional(state) : std::nullopt;
+}
+
 std::size_t RuleDictionary::Hash::operator()(const ls_unwind_rule& rule) const {
-  return std::hash<std::string_view>()({reinterpret_cast<const char*>(&rule), sizeof rule});
+  std::uint64_t words[2];
+  static_assert(sizeof words == sizeof rule);
+  std::memcpy(words, &rule, sizeof words);
+  // Odd numbers without a pattern spread the few bits that differ over all of them.
+  std::uint64_t mixed = words[0] * 0x9E3779B97F4A7C15 ^ words[1] * 0xC2B2AE3D27D4EB4F;
+  mixed ^= mixed >> 32;
+  return mixed;
 }
 
 bool RuleDictionary::Equal::operator()(const ls_unwind_rule& left,

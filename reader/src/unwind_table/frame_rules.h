@@ -4,9 +4,11 @@
 
 #include <elfutils/libdw.h>
 
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,6 +26,33 @@ constexpr ls_unwind_rule rule_of_kind(ls_cfa_kind kind) {
   return rule;
 }
 
+// Where a register of the caller is, as the ordinary instructions say it.
+struct FramePlace {
+  enum Kind : std::uint8_t { kUndefined, kSame, kAtCfa } kind = kUndefined;
+  std::uint64_t offset = 0;  // of kAtCfa
+};
+
+// The registers that rules name, by their DWARF numbers.
+struct FrameNumbers {
+  unsigned stack_pointer = 0;
+  unsigned frame_pointer = 0;
+  unsigned return_address = 0;
+  unsigned rbx = UINT_MAX;  // of x86-64
+};
+FrameNumbers frame_numbers(Machine machine);
+
+// A frame whose CFA is a register plus a number, and is the caller's stack pointer.
+struct OrdinaryFrame {
+  struct RegisterPlus {
+    unsigned number = 0;
+    std::uint64_t offset = 0;
+  };
+  RegisterPlus cfa;
+  FramePlace return_address;
+  FramePlace frame_pointer;
+  FramePlace rbx;
+};
+
 struct FrameFacts {
   unsigned return_address = 0;  // its register, or the number that stands for it
   bool signal = false;          // its entry has augmentation "S"
@@ -31,6 +60,12 @@ struct FrameFacts {
 };
 // Returns LS_CFA_UNSUPPORTED if no rule can describe the frame.
 ls_unwind_rule rule_of_frame(Dwarf_Frame* frame, Machine machine, const FrameFacts& facts);
+// Returns the same for a frame that is known to be ordinary.
+ls_unwind_rule rule_of_ordinary(const OrdinaryFrame& state, const FrameNumbers& numbers,
+                                bool wants_rbx);
+// Returns the frame if it is ordinary.
+std::optional<OrdinaryFrame> ordinary_frame(Dwarf_Frame* frame, const FrameNumbers& numbers,
+                                            const FrameFacts& facts);
 
 // Returns whether a frame whose entry has augmentation "S" is the one that the kernel makes for the
 // handler of a signal. Code that changes stacks has the same augmentation.

@@ -38,11 +38,34 @@ constexpr ls_unwind_rule rule_of_push(std::int32_t pushed, std::int8_t push) {
   return rule;
 }
 
-// A form has hexadecimal digits, and "??" for any byte.
+constexpr unsigned value_of(char digit) {
+  return static_cast<unsigned>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+}
+
+// The bytes of an entry, as two words, and which of them count.
 struct Form {
-  std::string_view bytes;
+  // `text` has hexadecimal digits, and "??" for any byte.
+  constexpr Form(std::string_view text, std::uint64_t aligned, PltEntry made)
+      : size(text.size() / 2), align(aligned), entry(made) {
+    for (std::size_t i = 0; i < size; ++i) {
+      if (text[2 * i] == '?') continue;
+      const std::uint64_t byte = value_of(text[2 * i]) << 4 | value_of(text[2 * i + 1]);
+      bytes[i / 8] |= byte << (i % 8 * 8);
+      mask[i / 8] |= std::uint64_t{0xff} << (i % 8 * 8);
+    }
+  }
+  bool matches(std::string_view code) const {
+    if (code.size() < size) return false;
+    std::uint64_t words[2]{};
+    std::memcpy(words, code.data(), size);
+    return (words[0] & mask[0]) == bytes[0] && (words[1] & mask[1]) == bytes[1];
+  }
+
+  std::size_t size;
   std::uint64_t align;
   PltEntry entry;
+  std::uint64_t bytes[2]{};  // little-endian, as the code and this processor are
+  std::uint64_t mask[2]{};
 };
 
 constexpr std::array kForms{
@@ -60,26 +83,11 @@ constexpr std::array kForms{
     Form{"f30f1efa4153ff35????????ff25????", kAlign, {12, rule_of_push(0, 6)}},
 };
 
-constexpr unsigned value_of(char digit) {
-  return static_cast<unsigned>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-}
-
-bool matches(std::string_view code, std::string_view form) {
-  if (code.size() < form.size() / 2) return false;
-  for (std::size_t i = 0; i < form.size() / 2; ++i) {
-    const char high = form[2 * i];
-    if (high == '?') continue;
-    const unsigned wanted = value_of(high) << 4 | value_of(form[2 * i + 1]);
-    if (static_cast<unsigned char>(code[i]) != wanted) return false;
-  }
-  return true;
-}
-
 // All code that nothing describes is looked at here, and hardly any of it begins like an entry.
 PltEntry find_x86_entry(std::string_view code, std::uint64_t address) {
   if (code.empty() || (code[0] != '\xff' && code[0] != '\xf3')) return {};
   for (const Form& form : kForms) {
-    if (address % form.align == 0 && matches(code, form.bytes)) return form.entry;
+    if (address % form.align == 0 && form.matches(code)) return form.entry;
   }
   return {};
 }

@@ -1,5 +1,9 @@
-// Compares the time to build a table in the worker with that in this process:
-// labelscope_table_bench FILE [TIMES]
+// Compares the time to build a table in the worker with that in this process, or the tables of
+// files with those that libdw alone leads to:
+//
+//   labelscope_table_bench FILE [TIMES]
+//   labelscope_table_bench --here FILE         without the worker, for callgrind
+//   labelscope_table_bench --compare FILE...
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -7,10 +11,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
+#include <span>
 
 #include "cli/unwind/table_worker.h"
 #include "cli/worker_tasks.h"
+#include "support/same_table.h"
 
 using namespace labelscope;       // NOLINT(google-build-using-namespace): a program of this project
 using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): the same
@@ -40,13 +47,42 @@ void measure(const char* what, const char* path, int times, const Build& build) 
               taken[taken.size() / 2], times, taken.front(), taken.back(), rows);
 }
 
+// Returns the status of the program: 1 if a table differs.
+int compare(int count, char** paths) {
+  int same = 0;
+  int refused = 0;
+  int differ = 0;
+  for (const char* path : std::span(paths, static_cast<std::size_t>(count))) {
+    const auto open = [&] { return UniqueFd(::open(path, O_RDONLY | O_CLOEXEC)); };
+    UnwindTableLimits limits;
+    limits.only_libdw = true;
+    const auto table = build_unwind_table(open());
+    const auto by_libdw = build_unwind_table(open(), limits);
+    if (!table && !by_libdw && table.error().context == by_libdw.error().context) {
+      ++refused;
+    } else if (table && by_libdw && same_table(*table, *by_libdw)) {
+      ++same;
+    } else {
+      ++differ;
+      std::printf("%s differs\n", path);
+    }
+  }
+  std::printf("%d tables are the same, %d files have none, %d differ\n", same, refused, differ);
+  return differ == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (is_worker(argc, argv)) return worker_main(argv, kWorkerTasks);
   if (argc < 2) {
-    std::fprintf(stderr, "usage: labelscope_table_bench FILE [TIMES]\n");
+    std::fprintf(stderr, "usage: labelscope_table_bench [--here | --compare] FILE...\n");
     return 2;
+  }
+  if (std::strcmp(argv[1], "--compare") == 0) return compare(argc - 2, argv + 2);
+  if (argc > 2 && std::strcmp(argv[1], "--here") == 0) {
+    measure("here", argv[2], 1, [](UniqueFd file) { return build_unwind_table(std::move(file)); });
+    return 0;
   }
   const int times = argc > 2 ? std::max(1, std::atoi(argv[2])) : 5;  // NOLINT(cert-err34-c)
   {

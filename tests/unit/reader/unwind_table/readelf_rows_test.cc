@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/same_table.h"
 #include "unwind_table/build_unwind_table.h"
 
 using namespace labelscope;
@@ -354,4 +355,22 @@ TEST_CASE("unwind table: every row of the system's files is what readelf says") 
   }
   CHECK(all.rows > 100'000);
   CHECK(all.expressions > 20);
+}
+
+TEST_CASE("unwind table: what is interpreted here and by libdw alone is the same, in each bit") {
+  std::set<std::filesystem::path> seen;
+  for (const char* name : kFiles) {
+    std::error_code error;
+    const auto path = std::filesystem::canonical(name, error);
+    if (error || !seen.insert(path).second) continue;
+    CAPTURE(path.string());
+    const auto open = [&] { return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); };
+    UnwindTableLimits limits;
+    limits.only_libdw = true;
+    const auto table = build_unwind_table(open());
+    const auto by_libdw = build_unwind_table(open(), limits);
+    REQUIRE(table.has_value() == by_libdw.has_value());
+    if (table) CHECK(same_table(*table, *by_libdw));
+  }
+  CHECK(seen.size() > 3);
 }
