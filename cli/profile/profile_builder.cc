@@ -30,28 +30,6 @@ Observation meaning_of(std::span<const std::byte> label_bytes, ProcessContext& p
 
 }  // namespace
 
-std::size_t ByteCache::Hash::operator()(std::string_view bytes) const {
-  return hash_of_bytes(bytes);
-}
-
-const Index* ByteCache::find(std::string_view bytes) const {
-  auto found = index_.find(bytes);
-  return found == index_.end() ? nullptr : &found->second;
-}
-
-void ByteCache::insert(std::string_view bytes, Index value) {
-  if (stored_bytes_ + bytes.size() > kMaxBytes) clear();
-  stored_bytes_ += bytes.size();
-  stored_.emplace_back(bytes);
-  index_.emplace(stored_.back(), value);
-}
-
-void ByteCache::clear() {
-  index_.clear();
-  stored_.clear();
-  stored_bytes_ = 0;
-}
-
 void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   if (process.caches.address_epoch != process.address_epoch()) {
     process.caches.address_epoch = process.address_epoch();
@@ -128,18 +106,22 @@ Index ProfileBuilder::intern_stack(const Sample& sample, ProcessContext& process
   // separates the two parts of the stack
   scratch_.push_back(static_cast<char>(sample.stack.kernel.size()));
   scratch_.push_back(static_cast<char>(sample.stack.end));
-  if (const Index* known = process.caches.user_stacks.find(scratch_)) return *known;
+  Index& index = process.caches.user_stacks.index_of(scratch_);
+  if (index == kNoIndex) index = intern_frames(sample.stack, process);
+  return index;
+}
 
+Index ProfileBuilder::intern_frames(const StackView& frames, ProcessContext& process) {
   Stack stack;
-  stack.end = sample.stack.end;
-  stack.frames.reserve(sample.stack.kernel.size() + sample.stack.user.size());
+  stack.end = frames.end;
+  stack.frames.reserve(frames.kernel.size() + frames.user.size());
   bool leaf = true;
-  for (std::uint64_t address : sample.stack.kernel) {
+  for (std::uint64_t address : frames.kernel) {
     stack.frames.push_back(intern_location(leaf ? address : address - 1, process.kernel_module()));
     leaf = false;
   }
   leaf = true;
-  for (std::uint64_t frame : sample.stack.user) {
+  for (std::uint64_t frame : frames.user) {
     // A return address points behind the call, perhaps to the next line or function.
     if (!leaf) --frame;
     auto [known, fresh] = process.caches.locations.try_emplace(frame, kNoIndex);
@@ -160,7 +142,6 @@ Index ProfileBuilder::intern_stack(const Sample& sample, ProcessContext& process
   const Index known = stacks_.find_or_insert(
       hash_of(stack), next, [&](Index index) { return profile_.stacks[index] == stack; });
   if (known == next) profile_.stacks.push_back(std::move(stack));
-  process.caches.user_stacks.insert(scratch_, known);
   return known;
 }
 
@@ -192,16 +173,16 @@ const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
     scratch_.assign(bytes).append(as_text(std::as_bytes(std::span(reason))));
     bytes = scratch_;
   }
-  if (const Index* known = process.caches.labels.find(bytes)) return decoded_[*known];
+  Index& index = process.caches.labels.index_of(bytes);
+  if (index != kNoIndex) return decoded_[index];
   Observation observation = meaning_of(sample.label_bytes, process);
   if (waits) {
     add_wait_reason(observation.labels, sample.kind, sample.system_call, process.scheduler());
   }
   const LabelChanges changes = apply_rules(rules_, observation.labels, met_keys_);
-  auto index = static_cast<Index>(decoded_.size());
+  index = static_cast<Index>(decoded_.size());
   decoded_.push_back({intern_label_set(std::move(observation.labels)), observation.flags, changes,
                       observation.outcome});
-  process.caches.labels.insert(bytes, index);
   return decoded_.back();
 }
 
@@ -320,6 +301,8 @@ Profile ProfileBuilder::take(std::uint64_t lost_ns, std::uint64_t whole_ns) {
   profile_.ledger.time = accounts_.settle(lost_ns, whole_ns);
   profile_.ledger.time.attributed_ns += weighed_ns_;
   profile_.ledger.time.unsampled_ns += unsampled_ns_;
+  // What comes next needs memory, too.
+  for (IndexTable* table : {&stacks_, &label_sets_, &locations_, &rows_}) *table = {};
   return std::move(profile_);
 }
 

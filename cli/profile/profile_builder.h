@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <span>
 #include <string>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/profile/byte_cache.h"
 #include "cli/profile/index_table.h"
 #include "cli/profile/label_rules.h"
 #include "cli/profile/profile.h"
@@ -25,24 +25,6 @@
 #include "sources/label_codec.h"
 
 namespace labelscope::cli {
-
-// Looks up bytes that were seen before. It is a cache: when it has grown past a bound, it forgets
-// everything.
-class ByteCache {
- public:
-  const Index* find(std::string_view bytes) const;
-  void insert(std::string_view bytes, Index value);
-  void clear();
-
- private:
-  struct Hash {
-    std::size_t operator()(std::string_view bytes) const;
-  };
-  static constexpr std::size_t kMaxBytes = 64 << 20;
-  std::deque<std::string> stored_;
-  std::size_t stored_bytes_ = 0;
-  std::unordered_map<std::string_view, Index, Hash> index_;
-};
 
 // What the builder needs to know about the process of a sample. The recorder owns one for each
 // process; the caches belong to the builder.
@@ -132,6 +114,7 @@ class ProfileBuilder {
   };
   Index intern_thread(const Sample& sample, ProcessContext& process);
   Index intern_stack(const Sample& sample, ProcessContext& process);
+  Index intern_frames(const StackView& frames, ProcessContext& process);
   Index intern_location(Address address, Index module, bool by_frame_pointer = false);
   const Decoded& decode(const Sample& sample, ProcessContext& process);
   Index intern_label_set(LabelSet labels);

@@ -398,7 +398,10 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   settle_unplanned(profile);
   if (profile.has_blame) complete_blame(profile);
   for (auto& [pid, gone] : gone_) profile.processes.push_back(std::move(gone.process));
-  for (const auto& [pid, process] : processes_) profile.processes.push_back(process->summary());
+  for (const auto& [pid, process] : processes_) {
+    profile.processes.push_back(process->summary());
+    process->caches = {};  // naming and writing need memory, too
+  }
   std::ranges::sort(profile.processes, {}, &Process::pid);
   if (TrackedProcess* first = find(first_)) profile.program = first->program();
   profile.modules = modules_.take(files);

@@ -67,7 +67,12 @@ bool is_file_name_character(char c) {
 
 }  // namespace
 
+bool is_printable_ascii(std::string_view bytes) {
+  return std::ranges::all_of(bytes, [](char c) { return c >= 0x20 && c < 0x7F; });
+}
+
 std::string escape_terminal(std::string_view bytes) {
+  if (is_printable_ascii(bytes)) return std::string(bytes);
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {

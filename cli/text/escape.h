@@ -20,6 +20,9 @@ inline constexpr std::string_view kEmptyText = "<empty>";
 // override or escape sequence, nor a character whose only use is to hide others.
 std::string escape_terminal(std::string_view bytes);
 
+// Returns whether escape_terminal() has nothing to do, as for nearly all text.
+bool is_printable_ascii(std::string_view bytes);
+
 // Escapes and adds double quotes so that the bytes can be recovered: each backslash or quote among
 // them gets a backslash in front.
 std::string quote_terminal(std::string_view bytes);

@@ -5,12 +5,16 @@
 //  bench_samples [--samples N] [--benchmark_...]
 #include <benchmark/benchmark.h>
 #include <bpf/libbpf.h>
+#include <malloc.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +37,9 @@ double cpu_time() {
 }
 
 constexpr double kWantedPerSecond = 1e6;
+// Half of what it was: 40 of a row, 17 of its slots in the table, and 40 of its copy while it was
+// written.
+constexpr double kWantedBytesOfRow = 48;
 
 std::string output_path() {
   const char* folder = std::getenv("TMPDIR");
@@ -159,6 +166,68 @@ void through_ring(benchmark::State& state, BpfBench& bench, std::size_t samples)
   set_rate(state, samples);
 }
 
+// ---- memory
+
+// Returns a number of bytes of /proc/self/status, "VmRSS" or "VmHWM".
+std::size_t own_memory(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ':')) return 1024 * std::stoul(line.substr(name.size() + 1));
+  }
+  return 0;
+}
+
+// From here on, VmHWM is the most memory since now.
+void forget_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
+
+struct Memory {
+  std::size_t rows;
+  std::size_t built;    // bytes when all samples are in the profile, beside what was there before
+  std::size_t written;  // the most while the profile is written
+};
+
+Memory measure_memory(std::size_t samples) {
+  SyntheticRecords records(Mix::kDistinct, samples);
+  for (std::size_t i = 0; i < samples; ++i) records.record(i);  // which changes them
+  malloc_trim(0);
+  const std::size_t before = own_memory("VmRSS");
+  SamplePath path;
+  for (std::size_t i = 0; i < samples; ++i) path.add(records.record(i));
+  Memory memory{};
+  memory.built = own_memory("VmRSS") - before;
+  const cli::Profile profile = path.take();
+  memory.rows = profile.rows.size();
+  const std::string file = output_path();
+  forget_peak();
+  const Status status = write_profile(profile, samples, file);
+  memory.written = own_memory("VmHWM") - before;
+  unlink(file.c_str());
+  return status ? memory : Memory{};
+}
+
+// This is done in a process of its own, whose memory nothing else has used before.
+void report_memory(std::size_t samples) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    const Memory memory = measure_memory(samples);
+    if (memory.rows == 0) _exit(1);
+    const auto each = [&](std::size_t bytes) {
+      return static_cast<double>(bytes) / static_cast<double>(memory.rows);
+    };
+    std::printf("\n%zu distinct rows: %.1f bytes each when built\n", memory.rows,
+                each(memory.built));
+    report_aim("bytes of memory for each distinct row, at most at once",
+               each(std::max(memory.built, memory.written)), Bound::kAtMost, kWantedBytesOfRow);
+    std::fflush(stdout);
+    _exit(0);
+  }
+  int status = 1;
+  if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+    std::printf("the memory of rows could not be measured\n");
+  }
+}
+
 void run(std::size_t samples) {
   auto add = [&](const std::string& name, const Stage& stage, auto measure) {
     benchmark::RegisterBenchmark((name + ", " + stage.name).c_str(),
@@ -174,6 +243,7 @@ void run(std::size_t samples) {
     add("render and write", stage, write);
     add("all", stage, whole);
   }
+  report_memory(samples);
   auto bench = BpfBench::open();
   std::optional<std::string> no_ring;
   if (!bench) {

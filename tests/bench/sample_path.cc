@@ -7,7 +7,6 @@
 
 #include "bpf/wire/records.h"
 #include "cli/format/format.h"
-#include "synthetic_records.h"
 
 namespace labelscope::bench {
 
@@ -34,7 +33,7 @@ cli::Profile SamplePath::take() {
   const std::uint64_t samples = builder_.samples();
   cli::Profile profile = builder_.take(0, 0);
   profile.event = "cpu-clock";
-  profile.period_ns = 1000000;
+  profile.period_ns = kPeriodNs;
   profile.processes.push_back({Pid{kPid}, "service", {"/usr/lib/libcustomlabels.so"}, {}});
   cli::ProfileModule module;
   module.kind = cli::ProfileModule::Kind::kFile;

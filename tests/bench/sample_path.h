@@ -10,6 +10,7 @@
 
 #include "cli/profile/profile_builder.h"
 #include "labelscope/result.h"
+#include "synthetic_records.h"
 
 namespace labelscope::bench {
 
@@ -32,7 +33,7 @@ class SamplePath {
 
  private:
   FixedProcess process_;
-  cli::ProfileBuilder builder_{0, 1000000};
+  cli::ProfileBuilder builder_{0, kPeriodNs};
   std::vector<std::byte> label_bytes_;
 };
 

@@ -58,7 +58,21 @@ std::string label_section(std::size_t set, std::size_t& request_offset) {
 
 }  // namespace
 
+// Goes through all combinations in an order in which neighbours have nothing in common.
+std::vector<SyntheticRecords::Choice> SyntheticRecords::choose_all(std::size_t samples) {
+  constexpr std::size_t kStride = 500009;  // a prime number: it meets every combination
+  std::vector<Choice> choices(samples);
+  for (std::size_t i = 0; i < samples; ++i) {
+    const std::size_t number = i * kStride % kCombinations;
+    choices[i] = {static_cast<std::uint16_t>(number % kStacks),
+                  static_cast<std::uint8_t>(number / kStacks % kLabelSets),
+                  static_cast<std::uint8_t>(number / kStacks / kLabelSets)};
+  }
+  return choices;
+}
+
 std::vector<SyntheticRecords::Choice> SyntheticRecords::choose(Mix mix, std::size_t samples) {
+  if (mix == Mix::kDistinct) return choose_all(samples);
   std::mt19937 random(1);
   auto weights = [&](std::size_t count) {
     std::vector<double> all(count, 1);
@@ -130,8 +144,11 @@ std::span<const std::byte> SyntheticRecords::record(std::size_t i) {
   auto bytes = std::as_writable_bytes(std::span(made.words));
   const std::uint64_t time = 1000000000 + i * 1000;
   const std::uint32_t tid = kPid + choice.thread;
+  // The kernel counts a period for each sample of a thread. They have about equally many.
+  const std::uint64_t thread_ns = i / kThreads * kPeriodNs;
   std::memcpy(bytes.data() + offsetof(ls_sample_head, time_ns), &time, sizeof time);
   std::memcpy(bytes.data() + offsetof(ls_sample_head, tid), &tid, sizeof tid);
+  std::memcpy(bytes.data() + offsetof(ls_sample_head, thread_ns), &thread_ns, sizeof thread_ns);
   if (mix_ == Mix::kRequests) {
     std::size_t request = i / kSamplesPerRequest;
     for (std::size_t digit = kRequestDigits; digit-- > 0; request /= 16) {

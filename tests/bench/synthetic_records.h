@@ -17,6 +17,8 @@ inline constexpr std::size_t kLabelSets = 100;
 inline constexpr std::size_t kLabels = 5;
 inline constexpr std::size_t kThreads = 64;
 inline constexpr std::size_t kSamplesPerRequest = 10;
+inline constexpr std::size_t kCombinations = kStacks * kLabelSets * kThreads;
+inline constexpr std::uint64_t kPeriodNs = 1000000;
 
 inline constexpr std::uint32_t kPid = 4242;
 // All addresses are in this range.
@@ -27,6 +29,7 @@ enum class Mix {
   kService,   // few stacks and label sets make most of the samples, as in real profiles
   kEven,      // all are equally likely, independently: nearly every sample is a row of its own
   kRequests,  // as kService, but one label is the number of a request, and never repeated
+  kDistinct,  // every sample is a row of its own, up to kCombinations
 };
 
 class SyntheticRecords {
@@ -47,6 +50,7 @@ class SyntheticRecords {
     std::size_t request_offset;  // of the digits of the request's number
   };
   static std::vector<Choice> choose(Mix mix, std::size_t samples);
+  static std::vector<Choice> choose_all(std::size_t samples);
 
   Mix mix_;
   std::vector<Choice> choices_;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "cli/profile/profile.h"
@@ -31,5 +32,8 @@ struct RowParts {
 // Merges rows that differ in nothing else, and drops their times. The result is ordered by label
 // set, then thread, then stack: the part that is costly to render changes least often.
 std::vector<SampleRow> aggregate_rows(const Profile& profile, const RowParts& parts);
+// Shows the same rows one after the other, without a copy of them all. A profile may have millions.
+void visit_aggregated_rows(const Profile& profile, const RowParts& parts,
+                           const std::function<void(const SampleRow&)>& visit);
 
 }  // namespace labelscope::cli

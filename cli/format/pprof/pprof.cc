@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <protozero/pbf_builder.hpp>
+#include <protozero/varint.hpp>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -105,30 +106,45 @@ class PprofRenderer {
   }
 
   void add_samples() {
-    std::string message;
-    std::vector<std::uint64_t> frames;
-    std::vector<std::int64_t> values;
-    for (const SampleRow& row : aggregate_rows(profile_, {.flags = kShownFlags})) {
-      frames.clear();
-      if (row.stack != kNoIndex) {
-        for (Index location : profile_.stacks[row.stack].frames) frames.push_back(location + 1ULL);
-      }
-      // Without this frame, the sample would count in the total and show up nowhere.
-      if (frames.empty()) frames.push_back(pseudo_location(std::string(kNoStack)));
-      // pprof lists the leaf first, so the outermost group comes last.
-      for (auto key = options_.group_by.rbegin(); key != options_.group_by.rend(); ++key) {
-        frames.push_back(pseudo_location(rows_.group_frame(row, *key)));
-      }
-      values.assign(1 + profile_.values.size(), 0);
-      values[0] = to_int64(row.count);
-      values[1 + row.value] = to_int64(row.weight_ns);
-      message.clear();
-      pbf_builder<SampleField> sample(message);
-      sample.add_packed_uint64(SampleField::kLocationId, frames.begin(), frames.end());
-      sample.add_packed_int64(SampleField::kValue, values.begin(), values.end());
-      message += labels_.encode(row);
-      add_message(ProfileField::kSample, message);
+    packed_stacks_.resize(profile_.stacks.size());
+    visit_aggregated_rows(profile_, {.flags = kShownFlags},
+                          [this](const SampleRow& row) { add_sample(row); });
+  }
+
+  void add_sample(const SampleRow& row) {
+    frames_.clear();
+    if (row.stack != kNoIndex) frames_ = packed_stack(row.stack);
+    // Without this frame, the sample would count in the total and show up nowhere.
+    if (frames_.empty()) append_frame(pseudo_location(std::string(kNoStack)));
+    // pprof lists the leaf first, so the outermost group comes last.
+    for (auto key = options_.group_by.rbegin(); key != options_.group_by.rend(); ++key) {
+      append_frame(pseudo_location(rows_.group_frame(row, *key)));
     }
+    values_.assign(1 + profile_.values.size(), 0);
+    values_[0] = to_int64(row.count);
+    values_[1 + row.value] = to_int64(row.weight_ns);
+    message_.clear();
+    pbf_builder<SampleField> sample(message_);
+    sample.add_bytes(SampleField::kLocationId, frames_);
+    sample.add_packed_int64(SampleField::kValue, values_.begin(), values_.end());
+    message_ += labels_.encode(row);
+    add_message(ProfileField::kSample, message_);
+  }
+
+  void append_frame(std::uint64_t location) { protozero::add_varint_to_buffer(&frames_, location); }
+
+  // A packed field holds numbers one behind the other, so those of a stack are encoded once for all
+  // its samples.
+  std::string_view packed_stack(Index stack) {
+    PackedStack& packed = packed_stacks_[stack];
+    if (packed.size == 0) {
+      packed.start = packed_bytes_.size();
+      for (const Index location : profile_.stacks[stack].frames) {
+        protozero::add_varint_to_buffer(&packed_bytes_, location + 1ULL);
+      }
+      packed.size = packed_bytes_.size() - packed.start;
+    }
+    return std::string_view(packed_bytes_).substr(packed.start, packed.size);
   }
 
   // A location without code, only a name; such locations are numbered after all real ones.
@@ -274,6 +290,16 @@ class PprofRenderer {
   GzipWriter gzip_;
   std::string encoded_;
   pbf_builder<ProfileField> top_{encoded_};
+  struct PackedStack {
+    std::size_t start = 0;  // in packed_bytes_
+    std::size_t size = 0;   // 0: it is not encoded yet, or has no frames
+  };
+  std::vector<PackedStack> packed_stacks_;
+  std::string packed_bytes_;
+  // These are of the sample that is being added. They are here to keep their memory.
+  std::string frames_;
+  std::vector<std::int64_t> values_;
+  std::string message_;
   std::unordered_map<std::string, std::uint64_t> pseudo_locations_;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::uint64_t> functions_;
   // The kinds of names that a module has. pprof itself looks for symbols if there are none.

@@ -1,7 +1,6 @@
 // The parts of a pprof file.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -95,11 +94,6 @@ class PprofStrings {
       return std::hash<std::string_view>{}(text);
     }
   };
-
-  // Nearly every string is, and needs no escaping.
-  static bool is_printable_ascii(std::string_view text) {
-    return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
-  }
 
   std::int64_t intern_text(std::string_view text) {
     auto found = numbers_.find(text);

@@ -43,19 +43,20 @@ std::string_view outcome_text(unsigned outcome) {
 }
 
 void keep_first_keys(LabelSet& labels, std::uint32_t& flags) {
-  LabelSet kept;
-  kept.reserve(labels.size());
-  for (Label& label : labels) {
-    bool seen = std::ranges::any_of(kept, [&](const Label& earlier) {
-      return earlier.publisher == label.publisher && earlier.key == label.key;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto end = labels.begin() + static_cast<std::ptrdiff_t>(kept);
+    const bool seen = std::any_of(labels.begin(), end, [&](const Label& earlier) {
+      return earlier.publisher == labels[i].publisher && earlier.key == labels[i].key;
     });
     if (seen) {
       flags |= LS_DUPLICATE_KEY;
-    } else {
-      kept.push_back(std::move(label));
+      continue;
     }
+    if (kept != i) labels[kept] = std::move(labels[i]);
+    ++kept;
   }
-  labels = std::move(kept);
+  labels.resize(kept);
 }
 
 void merge_observation(Observation& total, Observation&& one, bool first) {

@@ -34,8 +34,17 @@ class LabelWriter {
     bytes.resize(start + size);
     return bytes.data() + start;
   }
+  // Most texts are short, and a call for each would take longer than their bytes. Two words that
+  // overlap are enough for 8 to 16 bytes.
   void put(const void* from, std::size_t count) {
-    if (count != 0) std::memcpy(out_, from, count);
+    const auto* bytes = static_cast<const std::byte*>(from);
+    constexpr std::size_t kWord = sizeof(std::uint64_t);
+    if (count >= kWord && count <= 2 * kWord) {
+      std::memcpy(out_, bytes, kWord);
+      std::memcpy(out_ + count - kWord, bytes + count - kWord, kWord);
+    } else if (count != 0) {
+      std::memcpy(out_, bytes, count);
+    }
     out_ += count;
   }
 
@@ -65,6 +74,12 @@ class LabelReader {
  private:
   std::span<const std::byte> rest_;
 };
+
+std::size_t label_count(std::span<const std::byte> bytes) {
+  std::size_t count = 0;
+  for (LabelReader reader(bytes); reader.next();) ++count;
+  return count;
+}
 
 std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -159,6 +174,7 @@ Observation decode_label_bytes(std::span<const std::byte> bytes, const ProcessFa
       continue;
     }
     if (!words.labels.empty() && words.labels.back().publisher != publisher) finish_words();
+    if (words.labels.empty()) words.labels.reserve(label_count(bytes));
     words.labels.push_back({text_of(reader.name), text_of(reader.value), publisher});
   }
   finish_words();
