@@ -63,6 +63,7 @@ Result<ls_config> make_config(const SamplerOptions& options, std::uint32_t cpus)
   config.worker_flag = worker_flags();
   config.cpus = cpus;
   config.blame = options.blames && samples_waits(options.mode);
+  if (config.blame) config.hard_interrupt = hard_interrupt_bits();
 #if defined(__x86_64__)
   if (config.blame) {
     auto distance = preempt_count_distance();

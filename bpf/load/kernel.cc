@@ -105,6 +105,14 @@ Result<std::int64_t> preempt_count_distance() {
                "runqueues and __preempt_count)"};
 }
 
+std::uint32_t hard_interrupt_bits() {
+  LibbpfLog silence;
+  const std::unique_ptr<btf, decltype(&btf__free)> kernel(btf__load_vmlinux_btf(), &btf__free);
+  const bool counts_disabling =
+      kernel && btf__find_by_name_kind(kernel.get(), "local_interrupt_disable", BTF_KIND_FUNC) > 0;
+  return counts_disabling ? 0x1f000000 : 0x00ff0000;
+}
+
 bool has_kernel_types() { return access("/sys/kernel/btf/vmlinux", R_OK) == 0; }
 
 bool can_load_programs() {

@@ -45,6 +45,10 @@ std::uint32_t worker_flags();
 // that must not be preempted, soft and hard interrupts (blame.bpf.h). kUnsupported if the BTF does
 // not show that.
 Result<std::int64_t> preempt_count_distance();
+// Returns the bits of the kernel's preempt_count that are of hard interrupts, with those of NMIs.
+// Kernels that count in it how often interrupts were turned off (local_interrupt_disable(), since
+// 7.x) have them eight bits higher.
+std::uint32_t hard_interrupt_bits();
 
 // Returns whether bpf(2) requires CAP_BPF for every access to a map that is open already (before
 // 5.19).

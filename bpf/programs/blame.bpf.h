@@ -27,9 +27,9 @@
 
 #include "bpf/programs/lock_owner.bpf.h"
 
-/* These are bits of the kernel's preempt_count: what runs is a hard or a soft interrupt. */
+/* This is a bit of the kernel's preempt_count: what runs is a soft interrupt. The bits of hard ones
+ * are others since Linux 7.x (config.hard_interrupt). */
 #define LS_IN_SOFT_INTERRUPT 0x00000100
-#define LS_IN_HARD_INTERRUPT 0x00ff0000
 
 /* So many turns on a processor are remembered. It must be a power of two. */
 #define LS_TURNS 128
@@ -150,7 +150,7 @@ static __always_inline __u32 ls_interrupt(void) {
     const struct task_struct___ls_soft* task = (void*)bpf_get_current_task_btf();
     count |= BPF_CORE_READ(task, softirq_disable_cnt);
   }
-  return count & (LS_IN_HARD_INTERRUPT | LS_IN_SOFT_INTERRUPT);
+  return count & (config.hard_interrupt | LS_IN_SOFT_INTERRUPT);
 }
 
 /* A timer's function runs from one of these events to the next. A hard interrupt may come in the
@@ -158,7 +158,7 @@ static __always_inline __u32 ls_interrupt(void) {
 static __always_inline int ls_mark_timer(__u32 runs) {
   struct ls_processor* here = ls_this_processor();
   if (!here) return 0;
-  if (ls_interrupt() & LS_IN_HARD_INTERRUPT)
+  if (ls_interrupt() & config.hard_interrupt)
     here->timer_in_hard = runs;
   else
     here->timer_in_soft = runs;
@@ -214,7 +214,7 @@ static __always_inline void ls_blame_current(struct ls_blamed* who) {
     struct ls_processor* here = ls_this_processor();
     __u32 timer = 0;
     if (here) {
-      timer = interrupt & LS_IN_HARD_INTERRUPT ? here->timer_in_hard : here->timer_in_soft;
+      timer = interrupt & config.hard_interrupt ? here->timer_in_hard : here->timer_in_soft;
     }
     who->kind = timer ? LS_BLAME_TIMER : LS_BLAME_INTERRUPT;
     return;

@@ -225,7 +225,8 @@ struct ls_config {
   __u32 worker_flag; /* bit of task->flags that marks io_uring's threads; 0 if there is none */
   __u32 cpus;        /* the largest number of a CPU plus one: each program has so many slots */
   __u32 blame;       /* waits are blamed on others (blame.bpf.h) */
-  __u32 reserved;
+  /* with `blame`: the bits of the kernel's preempt_count that are of hard interrupts */
+  __u32 hard_interrupt;
   __u64 label_seed; /* the secret that label numbers begin with */
   __u64 code_mask;  /* the bits of a return address that are not its signature (aarch64) */
   /* x86-64, with `blame`: bytes from a processor's run queue to its preempt_count */

@@ -125,6 +125,7 @@ ls_config everything(ls_call_graph call_graph = LS_CALL_GRAPH_FP) {
   config.worker_flag = worker_flags();
   config.wakeup_bytes = 1 << 16;
   config.blame = 1;
+  config.hard_interrupt = hard_interrupt_bits();
   return config;
 }
 
