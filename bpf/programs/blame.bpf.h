@@ -400,7 +400,11 @@ static __always_inline void ls_blame_wait(const struct ls_off_cpu* thread, __u64
                                           __u64 woken_ns, __u64 now) {
   __u32 tid = thread->tid;
   struct ls_processor* here = ls_this_processor();
-  struct ls_woken* woken = bpf_map_lookup_elem(&woken_threads, &tid);
+  /* A thread that waited for a processor when the recording began has not been woken, and its
+   * labels come late. */
+  struct ls_woken* woken = thread->labels == LS_LABELS_LATER
+                               ? ls_woken_at(tid)
+                               : bpf_map_lookup_elem(&woken_threads, &tid);
   if (!here) return;
   here->key.wait.labels = thread->labels;
   here->key.wait.pid = thread->pid;
