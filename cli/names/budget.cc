@@ -45,6 +45,16 @@ bool Budget::spend(Cost cost, std::uint64_t count) {
   return true;
 }
 
+Budget::Counts Budget::spent_since(const Counts& before) const {
+  Counts spent{};
+  for (std::size_t i = 0; i < kCosts; ++i) spent[i] = before[i] - left_[i];
+  return spent;
+}
+
+void Budget::give_back(const Counts& spent) {
+  for (std::size_t i = 0; i < kCosts; ++i) left_[i] += spent[i];
+}
+
 std::string Budget::left_out() const {
   if (late_) {
     return "a part of its debug information was left out: it takes more than " +

@@ -26,13 +26,13 @@ inline constexpr std::size_t kCosts = 5;
 
 class Budget {
  public:
+  using Counts = std::array<std::uint64_t, kCosts>;
   struct Limits {
     // Several times what the largest browsers and databases have, but less memory, in libdw and
     // here, than the worker may have. A program with a gigabyte of debug information has 17 million
     // rows and 75 million entries. They take a few nanoseconds each, and rows are not kept.
-    std::array<std::uint64_t, kCosts> most{std::uint64_t{512} << 20, std::uint64_t{1} << 28,
-                                           std::uint64_t{1} << 29, std::uint64_t{1} << 23,
-                                           8'000'000};
+    Counts most{std::uint64_t{512} << 20, std::uint64_t{1} << 26, std::uint64_t{1} << 27,
+                std::uint64_t{1} << 23, 8'000'000};
     // The most different rows of one unit, of 16 bytes each.
     std::uint64_t rows_at_once = 2'000'000;
     std::chrono::milliseconds processor_time{10'000};
@@ -42,8 +42,10 @@ class Budget {
 
   // Returns false if so much is not left or the time is over. Nothing is spent then.
   bool spend(Cost cost, std::uint64_t count = 1);
-  // What was paid for has been given up, and can be paid for again.
-  void give_back(Cost cost, std::uint64_t count) { left_[static_cast<std::size_t>(cost)] += count; }
+  // What was paid for has been given up, and can be paid for again. The time does not come back.
+  const Counts& left() const { return left_; }
+  Counts spent_since(const Counts& before) const;
+  void give_back(const Counts& spent);
   std::uint64_t rows_at_once() const { return limits_.rows_at_once; }
   // Adds time for more addresses.
   void allow(std::chrono::milliseconds more) { time_end_ += more; }
@@ -54,7 +56,7 @@ class Budget {
   bool is_late();
 
   Limits limits_;
-  std::array<std::uint64_t, kCosts> left_;
+  Counts left_;
   std::array<bool, kCosts> refused_{};
   std::chrono::nanoseconds time_end_;
   unsigned until_asking_ = 0;

@@ -111,8 +111,7 @@ void DwarfScopes::drop_units() {
   for (const auto& [used, number] : oldest) {
     if (kept_bytes_ <= kMostKept / 2) break;
     const auto unit = read_.find(number);
-    budget_.give_back(Cost::kRows, unit->second.lines.read_rows());
-    budget_.give_back(Cost::kRanges, unit->second.index.read_ranges());
+    budget_.give_back(unit->second.spent);
     kept_bytes_ -= unit->second.bytes();
     read_.erase(unit);
   }
@@ -130,11 +129,13 @@ const DwarfScopes::Unit& DwarfScopes::unit_at(std::uint32_t number, Dwarf_Die& u
     sections_.release_pages();
     read_bytes_ = 0;
   }
+  const Budget::Counts before = budget_.left();
   Unit& unit = read_[number];
   unit.used = ++uses_;
   unit.lines = read_lines(unit_die);
   unit.index =
       UnitIndex({sections_.info, sections_.abbreviations, place, budget_}, place, dwarf_, budget_);
+  unit.spent = budget_.spent_since(before);
   kept_bytes_ += unit.bytes();
   return unit;
 }

@@ -43,6 +43,7 @@ class DwarfScopes {
   struct Unit {
     UnitIndex index;
     LineTable lines;
+    Budget::Counts spent{};
     std::uint64_t used = 0;  // when it was used last, by counting
     std::size_t bytes() const { return index.bytes() + lines.bytes(); }
   };

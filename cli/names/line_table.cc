@@ -263,7 +263,6 @@ void LineTable::Reader::advance(std::uint64_t operations) {
 // Returns false if the budget is spent.
 bool LineTable::Reader::emit(bool ends) {
   std::vector<Row>& rows = table_.rows_;
-  ++table_.read_rows_;
   if (!budget_.spend(Cost::kRows)) return false;
   const Row row{state_.address, ends ? Place{kEnd, 0} : Place{state_.file, state_.line}};
   const bool first = rows.size() == sequence_;

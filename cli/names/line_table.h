@@ -43,8 +43,6 @@ class LineTable {
   // Returns the path of a file by its number; empty if there is none.
   std::string file(std::uint64_t number) const;
   std::size_t rows() const { return rows_.size(); }
-  // Returns the number of rows that the table had before some were left out.
-  std::uint64_t read_rows() const { return read_rows_; }
   std::size_t bytes() const;
 
  private:
@@ -62,7 +60,6 @@ class LineTable {
   std::vector<Row> rows_;  // sorted
   std::vector<std::string_view> folders_;
   std::vector<File> files_;
-  std::uint64_t read_rows_ = 0;
 };
 
 }  // namespace labelscope::cli

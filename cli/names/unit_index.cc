@@ -88,7 +88,6 @@ class UnitIndex::Reader {
   bool add_scope(const UnitEntry& entry, bool function, std::uint32_t& scope) {
     const std::size_t first = index_.ranges_.size();
     const bool all = add_ranges(entry);
-    index_.read_ranges_ += index_.ranges_.size() - first;
     const std::size_t count = std::min(index_.ranges_.size() - first, kMostRanges);
     index_.ranges_.resize(first + count);
     if (count == 0) return all;

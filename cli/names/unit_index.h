@@ -62,7 +62,6 @@ class UnitIndex {
   std::vector<Dwarf_Off> calls_to(const Function& function, Address address, Budget& budget) const;
   // Returns the namespaces, classes and functions around an entry of this unit, outermost first.
   std::vector<Dwarf_Off> around(Dwarf_Off entry) const;
-  std::uint64_t read_ranges() const { return read_ranges_; }
   // Returns how much memory it needs.
   std::size_t bytes() const;
 
@@ -87,7 +86,6 @@ class UnitIndex {
   class Reader;
 
   Dwarf_Off start_ = 0;
-  std::uint64_t read_ranges_ = 0;
   std::vector<Function> functions_;  // sorted, so that look-ups can stop early
   std::vector<Scope> scopes_;
   std::vector<Range> ranges_;

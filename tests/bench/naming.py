@@ -29,6 +29,7 @@ answered. A tool that needs more than ten seconds has one turn.
 Names are compared with those of addr2line. Where they differ, llvm-symbolizer says who is right. Kinds:
 
 alias     Both are names of the same function.
+unnamed   labelscope gives no name: it says why, or a bound of its own was reached.
 line      The names are the same, but not all lines. A file without a line, which addr2line knows from the
           symbol table, counts as none.
 names     The functions are others, or the inlined calls. addr2line gives an inlined call the name of the
@@ -347,7 +348,9 @@ def compare(target, tool):
     kinds, right, examples = collections.Counter(), collections.defaultdict(collections.Counter), {}
     for address, theirs in its.items():
         mine = ours[address]
-        if names_of(mine) == names_of(theirs):
+        if mine[-1][0] == "??" != theirs[-1][0]:
+            kind = "unnamed"
+        elif names_of(mine) == names_of(theirs):
             kind = "same" if places_of(mine) == places_of(theirs) else "line"
         elif len(mine) == len(theirs) == 1 and theirs[0][0] in aliases.get(mine[0][0], ()):
             kind = "alias"

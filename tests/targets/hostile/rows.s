@@ -1,4 +1,4 @@
-# A line table of ROWS rows, a byte each: libdw makes a hundred bytes of each.
+# A line table of ROWS rows, a byte each: no row says the same as the one before.
   .section .debug_abbrev,"",%progbits
   .uleb128 1, 0x11          /* a unit without children: */
   .byte 0
@@ -34,7 +34,7 @@ header:
 program:
   .byte 0, 9, 2             /* set address */
   .8byte hot
-  .fill ROWS, 1, 0x12       /* the same address and line again */
+  .fill ROWS, 1, 0x21       /* the next address and line */
   .byte 2                   /* advance to the end of the function */
   .uleb128 0x1000
   .byte 0, 1, 1             /* end of sequence */
