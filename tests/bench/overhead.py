@@ -14,9 +14,11 @@ labelscope  Whole stacks and labels, to a pprof file.
 perf        perf record -g: stacks by frame pointers and no labels.
 bpftrace    User stacks counted in the kernel, and no labels.
 
-"Both" is how much longer the work takes, as wall-clock time, with the tool beside it: on a machine
-whose processors are all busy, as here, this has the tool's own CPU time in it. Needs root and gcc;
-perf and bpftrace for their rows. A row that cannot be measured is left out, and named.
+Each tool does the work once and three times over. What the second and third times add is the cost of
+samples, in percent; what is left of the first is the cost of a recording whatever it lasts (its
+start and end, as far as they are beside the work), in milliseconds. "Both" is how much longer the work takes, as wall-clock time, with the tool beside it: on a machine whose processors are all busy, as here,
+this has the tool's own CPU time in it. Needs root and gcc; perf and bpftrace for their rows. A row
+that cannot be measured is left out, and named.
 """
 import argparse
 import contextlib
@@ -31,6 +33,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 
 from stack_costs import LABEL_SET, aim, build
 
@@ -87,6 +90,8 @@ int main(int argc, char** argv) {
 """
 # The tools differ in how long they take until they sample. The work begins when each of them does.
 START = 2.0
+# The work of the longer run, in shorter ones.
+LONGER = 3
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 
 
@@ -142,9 +147,10 @@ def command(options, tool, pid, rate, folder):
     return ["bpftrace", "-q", "-e", f"profile:hz:{rate}{where}{body}"]
 
 
-def measure(options, program, tool, rate, folder):
-    """Returns seconds: on the clock, of the program's CPU, of the tool's CPU."""
-    target = Target(program, options.turns)
+def measure(options, program, tool, rate, folder, times):
+    """Returns seconds: on the clock, of the program's CPU, of the tool's CPU. Does the work `times`
+    over."""
+    target = Target(program, options.turns * times)
     if tool == "none":
         time.sleep(START / 4)
         return (*target.work(), 0.0)
@@ -170,6 +176,30 @@ def measure(options, program, tool, rate, folder):
     return wall, cpu, max(took - cpu, 0.0)
 
 
+def medians(runs):
+    return [statistics.median(run[i] for run in runs) for i in range(3)]
+
+
+class Costs(typing.NamedTuple):
+    whole: float     # percent, on the clock, of the longer run
+    samples: float   # the same, of what the longer run has more than the shorter one
+    once: float      # milliseconds on the clock, beside the samples
+    cpu: float       # percent of the program's CPU time, of samples
+    own: float       # CPU time of the tool for samples, in percent of the program's
+    own_once: float  # milliseconds of the tool's CPU time, beside the samples
+
+
+def costs(none, tool):
+    """Both are medians of the shorter and of the longer run."""
+    more = [tool["long"][i] - tool["short"][i] for i in range(3)]
+    plain = [none["long"][i] - none["short"][i] for i in range(3)]
+    slope = more[0] / plain[0]
+    own = more[2] / plain[1]
+    return Costs(100 * (tool["long"][0] / none["long"][0] - 1), 100 * (slope - 1),
+                 1000 * (tool["short"][0] - none["short"][0] * slope), 100 * (more[1] / plain[1] - 1),
+                 100 * own, 1000 * (tool["short"][2] - none["short"][1] * own))
+
+
 def tools_here():
     tools = ["none", "event", "program", "labelscope", "perf", "bpftrace"]
     for needed, rows in (("perf", ["perf"]), ("bpftrace", ["program", "bpftrace"])):
@@ -186,40 +216,42 @@ def main():
     parser.add_argument("--labelscope", required=True)
     parser.add_argument("--rates", default="99,999,9999")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--turns", type=int, default=1_500_000_000, help="work of each thread")
+    parser.add_argument("--turns", type=int, default=1_000_000_000, help="work of each thread")
+    parser.add_argument("--tools", default="none,event,program,labelscope,perf,bpftrace", help="none must be one")
     options = parser.parse_args()
     options.labelscope = os.path.abspath(options.labelscope)
     if os.geteuid() != 0 or not shutil.which("gcc"):
         print("this needs root and gcc")
         return 77  # skipped, for ctest
     print(f"load {os.getloadavg()[0]:.1f}, Linux {os.uname().release}, {os.cpu_count()} processors")
-    tools = tools_here()
-    print(f"\n| {'Hz':>5} | {'tool':10} | both     | (least, most)    | CPU of the program | CPU of the tool |  median of {options.rounds}")
-    print("|---|---|---|---|---|---|")
+    tools = [tool for tool in tools_here() if tool in options.tools.split(",")]
+    print(f"\n| {'Hz':>5} | {'tool':10} | both, {LONGER} x |  both: samples |   and once | CPU of the program: samples |"
+          f" CPU of the tool: samples |   and once | medians of {options.rounds}")
+    print("|---|---|---|---|---|---|---|---|")
     aims = []
     with tempfile.TemporaryDirectory() as folder:
         # -O1 without sibling calls keeps each of the 25 frames.
         program = build(folder, "program", PROGRAM, "-fno-omit-frame-pointer", "-rdynamic",
                         "-pthread")
         for rate in map(int, options.rates.split(",")):
-            seen = {tool: [] for tool in tools}
+            seen = {(tool, times): [] for tool in tools for times in (1, LONGER)}
             for _ in range(options.rounds):
-                for tool in tools:
-                    seen[tool].append(measure(options, program, tool, rate, folder))
-            wall, cpu = (statistics.median(run[i] for run in seen["none"]) for i in (0, 1))
+                for times in (1, LONGER):
+                    for tool in tools:
+                        seen[tool, times].append(measure(options, program, tool, rate, folder, times))
             slower = {}
             for tool in tools[1:]:
-                walls = [100 * (run[0] / wall - 1) for run in seen[tool]]
-                own = 100 * (statistics.median(run[1] for run in seen[tool]) / cpu - 1)
-                tools_own = statistics.median(run[2] for run in seen[tool])
-                slower[tool] = statistics.median(walls)
-                print(f"| {rate:5} | {tool:10} | {slower[tool]:6.1f} % | ({min(walls):6.1f}, {max(walls):6.1f}) | "
-                      f"{own:16.1f} % | {tools_own:13.2f} s |", flush=True)
+                row = costs(*({part: medians(seen[which, times]) for part, times in (("short", 1), ("long", LONGER))}
+                              for which in ("none", tool)))
+                slower[tool] = row.samples
+                print(f"| {rate:5} | {tool:10} | {row.whole:8.1f} % | {row.samples:12.1f} % | {row.once:7.0f} ms | "
+                      f"{row.cpu:25.1f} % | {row.own:22.1f} % | {row.own_once:7.0f} ms |", flush=True)
             if "perf" in slower:
-                aims.append((f"{rate} Hz: points that labelscope costs more than perf record -g",
+                aims.append((f"{rate} Hz: points that samples of labelscope cost more than those of perf record -g",
                              slower["labelscope"] - slower["perf"], 0))
-            aims.append((f"{rate} Hz: points that labelscope costs more than an empty event",
-                         slower["labelscope"] - slower["event"], 3))
+            if "event" in slower:
+                aims.append((f"{rate} Hz: points that samples of labelscope cost more than an empty event",
+                             slower["labelscope"] - slower["event"], 3))
     for each in aims:
         aim(*each)
     return 0
