@@ -14,6 +14,10 @@ static const char kRefused;
 
 static inline void save(struct thread_state* thread, custom_labels_saved_t* saved) {
   const struct label_block* own = thread->live;
+  /* The compiler would load this pointer and the one beside it by one instruction, which has to
+   * wait until the last store of one has left the core. It has to keep a value that an asm returns.
+   */
+  __asm__("" : "+r"(own));
   saved->blocks = thread->blocks;
   saved->own = own;
   saved->handle = thread->handle;

@@ -36,7 +36,9 @@ TEST_CASE_METHOD(Unlabelled, "label_set: a new set is empty, and grows beyond it
 }
 
 TEST_CASE_METHOD(Unlabelled, "label_set: labels that are longer than all before them find room") {
-  SetObject set(Labels{{"a", "1"}, {"b", "2"}});
+  SetObject set(8);
+  set.put("a", "1");
+  set.put("b", "2");
   custom_labels_replace(set.get());
   set.put("a", "3");  // from here on the set has a second block
   // So long that writing them into a small block ends the program.
