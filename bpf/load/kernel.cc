@@ -109,7 +109,8 @@ std::uint32_t hard_interrupt_bits() {
   LibbpfLog silence;
   const std::unique_ptr<btf, decltype(&btf__free)> kernel(btf__load_vmlinux_btf(), &btf__free);
   const bool counts_disabling =
-      kernel && btf__find_by_name_kind(kernel.get(), "local_interrupt_disable", BTF_KIND_FUNC) > 0;
+      kernel &&
+      btf__find_by_name_kind(kernel.get(), "local_interrupt_disable_state", BTF_KIND_VAR) > 0;
   return counts_disabling ? 0x1f000000 : 0x00ff0000;
 }
 

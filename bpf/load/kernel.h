@@ -47,7 +47,7 @@ std::uint32_t worker_flags();
 Result<std::int64_t> preempt_count_distance();
 // Returns the bits of the kernel's preempt_count that are of hard interrupts, with those of NMIs.
 // Kernels that count in it how often interrupts were turned off (local_interrupt_disable(), since
-// 7.x) have them eight bits higher.
+// 7.x, which has a variable of that name) have them eight bits higher.
 std::uint32_t hard_interrupt_bits();
 
 // Returns whether bpf(2) requires CAP_BPF for every access to a map that is open already (before
