@@ -5,7 +5,8 @@
 #
 #   scripts/debian_packages.sh fetch <arch> <suite> <package>...     downloads these packages
 #   scripts/debian_packages.sh closure <arch> <suite> <package>...   and all that they depend on
-#   scripts/debian_packages.sh kernel <arch> <suite>                 the package with the suite's newest cloud kernel
+#   scripts/debian_packages.sh kernel <arch> <suite> [<kind>]        the package with the suite's newest kernel of this
+#                                                                    kind: cloud, if there is none, or rt
 #   scripts/debian_packages.sh extract <file.deb> <folder> [<tar pattern>...]
 #
 # <arch> is amd64 or arm64; <suite> is a codename (bookworm, with its security updates) or one with
@@ -195,7 +196,7 @@ fetch() {
 # kernel's image. A mirror may list versions whose files are gone (those of suites past their
 # support), so older ones are tried, too.
 kernel() {
-  local meta=linux-image-cloud-$arch version image binary paths
+  local meta=linux-image-${1:-cloud}-$arch version image binary paths
   local -a versions
   mapfile -t versions < <(apt_here apt-cache madison "$meta" | awk '{ print $3 }')
   ((${#versions[@]} > 0)) || skip "$suite has no package $meta"
@@ -236,7 +237,7 @@ command=$1
 shift
 case $command in
   fetch | closure) (($# >= 3)) || wrong_usage "$command needs an architecture, a suite and packages" ;;
-  kernel) (($# == 2)) || wrong_usage "kernel needs an architecture and a suite" ;;
+  kernel) (($# == 2 || $# == 3)) || wrong_usage "kernel needs an architecture and a suite" ;;
   extract) (($# >= 2)) || wrong_usage "extract needs a file and a folder"; extract "$@"; exit ;;
   -h | --help) usage; exit 0 ;;
   *) wrong_usage "unknown command: $command" ;;
@@ -261,5 +262,5 @@ need_lists
 case $command in
   fetch) fetch download "$@" || skip "$suite, $arch: cannot have $*: $(why_not)" ;;
   closure) fetch closure "$@" || skip "$suite, $arch: cannot have $*: $(why_not)" ;;
-  kernel) kernel ;;
+  kernel) kernel "$@" ;;
 esac

@@ -129,7 +129,8 @@ run_tests() {
     printf 'failed\tctest: %s\tits message is above\n' "$1" >>"$reports/crashed.txt"
 }
 
-# These are the machines to boot: architecture, kernel and, if it is not the usual one, processor.
+# These are the machines to boot: architecture, kernel and, if it is not the usual one, processor, or
+# rt for a kernel with PREEMPT_RT.
 list_guests() {
   local kernel
   # isolated: one of the two processors runs only a test's own program.
@@ -137,6 +138,7 @@ list_guests() {
   [[ $guests == all ]] || return 0
   printf '%s\n' aarch64-6.1-max aarch64-5.10 x86_64-6.1
   for kernel in 6.12 7; do printf '%s\n' {aarch64,x86_64}-"$kernel"; done
+  printf '%s\n' x86_64-7-rt
 }
 
 # Another processor has a build of its own, whose tests are other tests, and the virtual machines.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Prints the path of a kernel's image: Debian's cloud kernel of a series, from the first suite that
-# has it.
+# Prints the path of a kernel's image: Debian's kernel of a series, from the first suite that has it.
 #
-#  tests/vm/kernel.sh <x86_64|aarch64> <5.10|6.1|6.12|7>
+#  tests/vm/kernel.sh <x86_64|aarch64> <5.10|6.1|6.12|7> [<kind>]
 #
+# The kind is cloud, if there is none, or rt, whose soft interrupts and locks sleep (PREEMPT_RT).
 # 7 is the newest of 7.2 and later, since its suite keeps no other. The cloud kernels have
 # everything built in that a guest without disk and network needs. The suite's package lists say
 # which version it is today. Files that were fetched once are kept in build/debian and
@@ -12,7 +12,7 @@ set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-readonly arch=$1 series=$2
+readonly arch=$1 series=$2 kind=${3:-cloud}
 deb_arch=$(debian_arch "$arch")
 case $series in
   5.10) suites=(bullseye) ;;
@@ -38,7 +38,7 @@ image_of() {
 }
 
 # The path is valid as long as the package lists are (scripts/debian_packages.sh).
-readonly known=$vm_build/kernels/$arch-$series.path
+readonly known=$vm_build/kernels/$arch-$series-$kind.path
 # Guests of one kernel ask for it at the same moment, and the first one fetches it.
 mkdir -p "$vm_build/kernels"
 exec {turn}>"$known.lock"
@@ -52,8 +52,8 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 reasons=()
 for suite in "${suites[@]}"; do
-  deb=$(bash "$root_dir/scripts/debian_packages.sh" kernel "$deb_arch" "$suite" 2>"$log") || {
-    (($? == 77)) || die "cannot fetch a kernel of $suite for $deb_arch: $(tail -n 3 "$log")"
+  deb=$(bash "$root_dir/scripts/debian_packages.sh" kernel "$deb_arch" "$suite" "$kind" 2>"$log") || {
+    (($? == 77)) || die "cannot fetch a kernel ($kind) of $suite for $deb_arch: $(tail -n 3 "$log")"
     reasons+=("$(reason_in "$log")")
     continue
   }

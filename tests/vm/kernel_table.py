@@ -48,9 +48,9 @@ class Report:
 
     @property
     def counts(self):
-        """Returns whether the guest counts: one that did not boot shows nothing, and one with an
-        isolated processor runs only a few tests."""
-        return "kernel" in self.facts and not self.guest.endswith("-isolated")
+        """Returns whether the guest counts: one that did not boot shows nothing, and those with an
+        isolated processor and with PREEMPT_RT run only a few tests."""
+        return "kernel" in self.facts and not self.guest.endswith(("-isolated", "-rt"))
 
     def cell(self, pattern):
         """Returns ("yes" | "no" | "fails" | "", reason)."""
@@ -95,19 +95,27 @@ def feature_table(reports):
     return "\n".join(head + list(rows.values()) + [""] + notes)
 
 
+# Programs that get a row beside the largest one of their object: they run at each switch and each
+# wake-up of the machine, or once for each thread. All objects that measure waits have the same ones,
+# so those of one are enough.
+SHOWN = {f"sampler_retry/{program}" for program in ("on_switch", "on_block", "on_waking", "thread_times")}
+
+
 def program_table(reports):
     """Makes the table of the instructions that the verifier looked at, for the largest program of
-    each object."""
+    each object and for those in SHOWN."""
     lines = ["| guest | kernel | program | instructions | of the limit |",
              "| --- | --- | --- | ---: | ---: |"]
     for report in reports:
-        counts = {}
+        largest, shown = {}, set()
         for name, value in report.facts.items():
             if name.startswith("verified/"):
                 _, obj, program = name.split("/")
-                if obj not in counts or int(value) > counts[obj][1]:
-                    counts[obj] = (program, int(value))
-        for obj, (program, count) in sorted(counts.items()):
+                largest[obj] = max(largest.get(obj, (0, "")), (int(value), program))
+                if f"{obj}/{program}" in SHOWN:
+                    shown.add((obj, int(value), program))
+        shown |= {(obj, count, program) for obj, (count, program) in largest.items()}
+        for obj, count, program in sorted(shown, key=lambda row: (row[0], -row[1])):
             lines.append(f"| {report.guest} | {report.facts['kernel']} | {obj}: {program} | {count:,} | "
                          f"{100 * count / VERIFIER_LIMIT:.1f} % |")
     return "\n".join(lines)

@@ -7,7 +7,8 @@
 # A guest is architecture-kernel or architecture-kernel-processor: x86_64-5.10, aarch64-6.1,
 # aarch64-6.12-max. Kernels are Debian's; processors are QEMU's (max: with pointer authentication
 # and branch targets). With "isolated" in place of a processor, the kernel leaves one processor to
-# itself, and the tests are those that need that.
+# itself, and the tests are those that need that. With "rt", the kernel is one with PREEMPT_RT, and
+# the tests are those of waits.
 #  --thorough all tests that can run in a guest, the whole resolver matrix too, instead of those of
 #             quick.txt
 #  --tests    only tests whose name matches (an extended regular expression)
@@ -107,14 +108,26 @@ prepare_image() {
     "$folder/image.cpio"
 }
 
+# chosen_by <processor>: prints the pattern that chooses a guest's tests; nothing if it runs all but
+# those that need an isolated processor.
+chosen_by() {
+  case $1 in
+    isolated) echo isolated_processor ;;
+    rt) echo '^cli/(blame|off_cpu|wall)|^kernel/test_(program_costs|sampler_waiting)' ;;
+  esac
+}
+
 # boot <arch> <processor> <kernel> <log>: boots a guest, and waits for its end. QEMU's exit status
 # says nothing: after a panic it is 0 as well.
 boot() {
-  local arch=$1 processor=$2 kernel=$3 log=$4 machine console append=''
-  if [[ $processor == isolated ]]; then
-    processor=''
-    append="isolcpus=1 nohz_full=1 labelscope_tests=isolated_processor"
-  fi
+  local arch=$1 processor=$2 kernel=$3 log=$4 machine console append='' threads=multi
+  local chosen
+  chosen=$(chosen_by "$processor")
+  [[ -z $chosen ]] || append=labelscope_tests=$chosen
+  [[ $processor != isolated ]] || { processor='' append+=" isolcpus=1 nohz_full=1"; }
+  # When this kernel rewrites its own code, QEMU 7.2 runs into the breakpoints that stand there
+  # meanwhile, unless one thread emulates both processors.
+  [[ $processor != rt ]] || { processor='' threads=single; }
   case $arch in
     x86_64) machine=q35 console=ttyS0 processor=${processor:-max} ;;
     aarch64)
@@ -126,7 +139,7 @@ boot() {
   esac
   # QEMU runs in the background, so that a signal to this script ends it at once.
   timeout --kill-after=10 "$boot_limit_s" "qemu-system-$arch" -M "$machine" \
-    -accel tcg,thread=multi -cpu "$processor" \
+    -accel "tcg,thread=$threads" -cpu "$processor" \
     -smp 2 -m "$guest_memory_mb" -nographic -no-reboot -nic none -kernel "$kernel" \
     -initrd "$vm_build/$arch/image.cpio" \
     -append "console=$console panic=-1 loglevel=1 $append" </dev/null >"$log" 2>"$log.qemu" &
@@ -138,20 +151,25 @@ boot() {
 # count_tests <arch> <processor>: prints the number of tests that such a guest must run.
 # guest/run_tests.sh chooses in the same way.
 count_tests() {
-  local invert=(--invert-match)
-  [[ $2 != isolated ]] || invert=()
-  grep --count "${invert[@]}" isolated_processor "$vm_build/$1/list/tests" || true
+  local chosen
+  chosen=$(chosen_by "$2")
+  if [[ -n $chosen ]]; then
+    grep --count -E -- "$chosen" "$vm_build/$1/list/tests" || true
+  else
+    grep --count --invert-match isolated_processor "$vm_build/$1/list/tests" || true
+  fi
 }
 
 # run_guest <guest>: makes its report, and prints a line on stdout.
 run_guest() {
-  local guest=$1 arch version processor kernel begun log=$reports/$1.log report=$reports/$1.tsv
+  local guest=$1 arch version processor kind=cloud kernel begun log=$reports/$1.log report=$reports/$1.tsv
   IFS=- read -r arch version processor <<<"$guest"
   if [[ -n ${no_image[$arch]:-} ]]; then
     printf '%s\n' "${no_image[$arch]}" >"$report"
     return
   fi
-  kernel=$(bash "$vm_dir/kernel.sh" "$arch" "$version" 2>"$log") || {
+  [[ $processor != rt ]] || kind=rt
+  kernel=$(bash "$vm_dir/kernel.sh" "$arch" "$version" "$kind" 2>"$log") || {
     (($? == 77)) || die "no kernel for $guest: $(tail -n 3 "$log")"
     printf 'skipped\tguest\t0\t%s\n' "$(reason_in "$log")" >"$report"
     return

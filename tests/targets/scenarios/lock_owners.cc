@@ -222,10 +222,16 @@ class Turns {
   static void wait_until(const std::function<bool()>& holds) {
     while (!holds() && !over) std::this_thread::sleep_for(100us);
   }
+  // Returns whether a thread sleeps for a futex. One that has lost its processor on the way there
+  // is in the system call, too, but not yet in the queue.
   bool is_in_futex(int place) {
-    std::ifstream file("/proc/self/task/" + std::to_string(numbers_[place]) + "/syscall");
+    const std::string thread = "/proc/self/task/" + std::to_string(numbers_[place]);
+    std::ifstream file(thread + "/syscall");
+    std::ifstream stat(thread + "/stat");
+    std::string line;
     int call = -1;
-    return file >> call && call == SYS_futex;
+    return file >> call && call == SYS_futex && std::getline(stat, line) &&
+           line.find(") S ") != std::string::npos;
   }
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
