@@ -26,7 +26,7 @@ echo >&"$orders" # ends the one wait of the thread "late", which has begun befor
 pause_ms 1500
 echo e >&"$orders"
 finish
-if grep -q 'Linux 6.18' "$work/stderr"; then
+if grep -q '(Linux 6.18)' "$work/stderr"; then
   expect_status 1 "a kernel that is too old"
   skip_test "the kernel lets no thread sample itself (Linux 6.18)"
 fi
