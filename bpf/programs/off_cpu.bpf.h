@@ -14,6 +14,14 @@
  * the total of this number, kind and system call. If a page with labels is missing, they are read
  * on the way back to user mode instead: the thread has run no instruction of its own since.
  *
+ * Each thread also has an account of its own (ls_wait_account), whatever its labels are: with its
+ * CPU time, it is the time for which the thread exists. A thread that ends sends it when it leaves
+ * its last processor, when its account is whole.
+ *
+ * The kernel may switch without telling any program, while it runs a thread that it hides from
+ * tracing. So a thread may leave a processor that it was not seen to get, or get one while it was
+ * not seen to have left the last one. Then its CPU time says how long it was away.
+ *
  * Stacks are sampled. Each length is drawn by chance (ls_draw()). If it is, the thread itself takes
  * the sample, as task work on its way back to user mode (retry.bpf.h has the same way), where
  * missing pages may come in. User space fits the weights of samples to the totals. */
@@ -104,6 +112,7 @@ static __always_inline void ls_add_late(struct ls_off_cpu* thread, __u64 labels)
 static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, __u64 ns,
                                          __u64 unit) {
   if (ns == 0 || part >= LS_WAIT_PARTS) return 0;
+  thread->account.ns[part] += ns;
   if (thread->labels == LS_LABELS_LATER) {
     __sync_fetch_and_add(&thread->late_ns[part], ns);
     __sync_fetch_and_add(&thread->late_count[part], 1);
@@ -119,6 +128,70 @@ static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, 
   return drawn;
 }
 
+/* Adds a wait that was not seen whole. It takes no sample of it, and blames nobody. */
+static __always_inline void ls_add_unseen(struct ls_off_cpu* thread, __u32 part, __u64 ns) {
+  struct ls_wait_key key = {.labels = thread->labels,
+                            .pid = thread->pid,
+                            .system_call = thread->system_call,
+                            .part = part};
+  if (ns == 0 || part >= LS_WAIT_PARTS) return;
+  if (key.labels == LS_LABELS_LATER) key.labels = LS_UNREADABLE_NOT_RESIDENT;
+  thread->account.ns[part] += ns;
+  ls_add_waits(&key, ns, 1);
+}
+
+/* What follows is rare, and each is a function that the verifier looks at by itself: it has enough
+ * to do with on_switch(). */
+
+/* A thread leaves its processor `now`, and was not seen to get it. Its CPU time says when. */
+__noinline int ls_return_unseen(__u32 tid, __u64 ran_ns, __u64 now) {
+  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+  if (!thread) return 0;
+  __u64 left = thread->left_ns;
+  __u64 ran = ran_ns > thread->left_ran_ns ? ran_ns - thread->left_ran_ns : 0;
+  __u64 back = ran < now - left ? now - ran : left;
+  __u64 woken = thread->woken_ns >= left && thread->woken_ns < back ? thread->woken_ns : back;
+  ls_count_other(LS_COUNT_SWITCHES_NOT_SEEN);
+  thread->account.waits++;
+  ls_add_unseen(thread, thread->part, woken - left);
+  ls_add_unseen(thread, LS_PART_RUNNABLE, back - woken);
+  return 0;
+}
+
+/* A thread gets a processor `now`, and was not seen to leave the last one. It has been away while
+ * it has not run since. Whether it was woken meanwhile is not known. */
+__noinline int ls_leave_unseen(__u32 tid, __s32 system_call, __u64 ran_ns, __u64 now) {
+  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+  if (!thread) return 0;
+  __u64 ran = ran_ns - thread->left_ran_ns;
+  if (thread->came_ns == 0 || now - thread->came_ns <= ran) return 0;
+  ls_count_other(LS_COUNT_SWITCHES_NOT_SEEN);
+  thread->account.waits++;
+  thread->labels = LS_UNREADABLE_VANISHED;
+  thread->system_call = system_call;
+  __u32 part = system_call == LS_CALL_NONE ? LS_PART_RUNNABLE : LS_PART_WAITING;
+  ls_add_unseen(thread, part, now - thread->came_ns - ran);
+  return 0;
+}
+
+/* Sends the account of a thread that ends now, and forgets the thread. */
+__noinline int ls_send_account(__u32 tid, __u64 ran_ns, __u64 now) {
+  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+  if (!thread || !thread->exits) return 0;
+  struct ls_thread_waits waits = {
+      .record = {.size = sizeof(waits), .type = LS_RECORD_THREAD_WAITS},
+      .account = thread->account,
+      .ended_ns = now,
+      .thread_ns = ran_ns,
+      .pid = thread->pid,
+      .tid = thread->tid,
+  };
+  if (bpf_ringbuf_output(&ring, &waits, sizeof(waits), BPF_RB_NO_WAKEUP))
+    ls_count_other(LS_COUNT_DROPPED_THREAD_WAITS);
+  bpf_map_delete_elem(&off_cpu_threads, &tid);
+  return 0;
+}
+
 struct ls_leaving {
   _Bool runnable;
   _Bool stopped;
@@ -129,11 +202,20 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_leaving
   if (!ls_takes_samples(task)) return;
   struct ls_ids ids = ls_ids_of_argument(task);
   struct ls_found_process found = ls_find_process(ids.pid);
-  if (!found.exec_count) return;
+  const _Bool exits = task->flags & LS_TASK_EXITING;
+  /* The last thread of a process waits on, while the process is no longer known. */
+  if (!found.exec_count && !exits) return;
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
+  /* Another thread has the number of one that has ended, by an exec. */
+  if (thread && thread->exits && !exits) {
+    bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
+    thread = 0;
+  }
+  __u64 ran_ns = task->se.sum_exec_runtime;
   if (!thread) {
-    if (!ls_is_recorded(&found) || task->flags & LS_TASK_EXITING) return;
-    struct ls_off_cpu fresh = {.pid = ids.pid, .tid = ids.tid};
+    if (!ls_is_recorded(&found) || exits) return;
+    struct ls_off_cpu fresh = {
+        .pid = ids.pid, .tid = ids.tid, .account = {.begun_ns = now, .begun_ran_ns = ran_ns}};
     if (bpf_map_update_elem(&off_cpu_threads, &ids.tid, &fresh, BPF_NOEXIST)) {
       ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
       return;
@@ -143,12 +225,15 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_leaving
   } else if (found.process && !ls_is_recorded(&found)) {
     return;
   }
+  if (thread->left_ns != 0) ls_return_unseen(ids.tid, ran_ns, now);
+  if (thread->exits) thread->labels = LS_UNREADABLE_VANISHED;
   /* While labels are missing, they stay so: the thread is still in the kernel. */
-  if (thread->labels != LS_LABELS_LATER || !thread->at_work)
+  else if (thread->labels != LS_LABELS_LATER || !thread->at_work)
     thread->labels = found.process ? ls_labels_at_leaving(&found, ids) : LS_UNREADABLE_VANISHED;
   thread->system_call = how.stopped ? LS_CALL_STOPPED : ls_system_call_of(task);
   thread->part = how.uninterruptible ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
   thread->woken_ns = how.runnable ? now : 0;
+  thread->left_ran_ns = ran_ns;
   thread->left_ns = now;
 }
 
@@ -158,14 +243,22 @@ static __always_inline void ls_return(struct task_struct* task, __u64 now) {
   if (!ls_takes_samples(task)) return;
   struct ls_ids ids = ls_ids_of_argument(task);
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
-  if (!thread || thread->left_ns == 0) return;
+  if (!thread) return;
+  if (thread->left_ns == 0) {
+    ls_leave_unseen(ids.tid, ls_system_call_of(task), task->se.sum_exec_runtime, now);
+    thread->came_ns = now;
+    return;
+  }
+  thread->came_ns = now;
   /* If no wake-up was seen, the thread has waited until now. */
   __u64 woken = thread->woken_ns >= thread->left_ns ? thread->woken_ns : now;
+  if (thread->woken_ns == 0) ls_count_other(LS_COUNT_WAKEUPS_NOT_SEEN);
   /* User space may have added the entry after `now` was read. */
   __u64 waited = woken > thread->left_ns ? woken - thread->left_ns : 0;
   __u64 queued = now > woken ? now - woken : 0;
   if (config.blame) ls_blame_wait(thread, thread->left_ns, woken, now);
   thread->left_ns = 0;
+  thread->account.waits++;
   __u32 zero = 0;
   const __u64* unit = bpf_map_lookup_elem(&off_cpu_unit, &zero);
   if (!unit) return;
@@ -183,6 +276,17 @@ static __always_inline void ls_return(struct task_struct* task, __u64 now) {
   }
 }
 
+/* The task has left its last processor. */
+static __always_inline void ls_end_thread(struct task_struct* task, __u64 now) {
+  if (config.pid_namespace != 0) return; /* it has lost its numbers there, see on_waiter_exit() */
+  struct ls_ids ids = ls_ids_of_argument(task);
+  struct ls_off_cpu* thread = ls_off_cpu_of(ids);
+  if (!thread || !thread->exits) return;
+  __u64 ran_ns = task->se.sum_exec_runtime;
+  if (thread->left_ns != 0) ls_return_unseen(ids.tid, ran_ns, now);
+  ls_send_account(ids.tid, ran_ns, now);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, _Bool preempted, struct task_struct* leaves, struct task_struct* comes,
              unsigned int state) {
@@ -194,13 +298,16 @@ int BPF_PROG(on_switch, _Bool preempted, struct task_struct* leaves, struct task
         .stopped = !preempted && state & LS_STATE_STOPPED,
         .uninterruptible = !preempted && state & LS_STATE_UNINTERRUPTIBLE};
     ls_leave(leaves, how, now);
+  } else {
+    ls_end_thread(leaves, now);
   }
   if (config.blame) ls_end_turn(leaves, now);
   ls_return(comes, now);
   return 0;
 }
 
-/* What was drawn and not sent, because the thread never comes back to user mode. */
+/* What was drawn and not sent, because the thread never comes back to user mode. It may wait on:
+ * the entry stays until ls_end_thread(). */
 SEC("raw_tp/sched_process_exit")
 int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct ls_ids ids = ls_ids_of((struct task_struct*)ctx->args[0], config.pid_namespace);
@@ -208,7 +315,10 @@ int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
   if (!thread) return 0;
   ls_add_late(thread, LS_UNREADABLE_VANISHED);
   ls_lose_drawn(thread, LS_COUNT_WAITS_OF_ENDED);
-  bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
+  thread->exits = 1;
+  /* Its numbers in a pid namespace may be gone when it leaves its last processor. */
+  if (config.pid_namespace != 0)
+    ls_send_account(ids.tid, ls_time_of((struct task_struct*)ctx->args[0]), bpf_ktime_get_ns());
   if (config.blame) bpf_map_delete_elem(&woken_threads, &ids.tid);
   return 0;
 }
@@ -238,6 +348,9 @@ int BPF_PROG(on_wakeup_new, struct task_struct* task) {
                              .labels = LS_LABELS_LATER,
                              .system_call = LS_CALL_NONE};
   fresh.woken_ns = fresh.left_ns;
+  fresh.left_ran_ns = task->se.sum_exec_runtime;
+  fresh.account.begun_ns = fresh.left_ns;
+  fresh.account.begun_ran_ns = fresh.left_ran_ns;
   if (bpf_map_update_elem(&off_cpu_threads, &ids.tid, &fresh, BPF_ANY))
     ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
   return 0;
@@ -301,6 +414,7 @@ static int ls_sample_wait(struct bpf_map* map, void* key, void* value) {
 
   (void)map;
   (void)key;
+  if (thread->exits) return 0; /* its memory may be gone */
   if (bpf_map_pop_elem(&free_scratches, &index) == 0) {
     struct ls_scratch* own = ls_scratch_at(index);
     if (own) {

@@ -5,6 +5,7 @@
 //                               +-- LABELS (its answer) -----> HeldSamples --> handler
 //                               +-- FORK, EXEC, EXIT --------> ProcessTable -> handler, tables
 //                               +-- THREAD_END --------------> ThreadClocks -> handler
+//                               +-- THREAD_WAITS ------------> WaitAccounts
 //                               +-- LABEL_SET ---------------------------> handler
 //
 //   rings of the perf events --> perf_ring.h --- mappings -------------------> handler, tables
@@ -20,6 +21,7 @@
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <variant>
@@ -31,6 +33,7 @@
 #include "bpf/sampling/process_table.h"
 #include "bpf/sampling/thread_clocks.h"
 #include "bpf/sampling/thread_times.h"
+#include "bpf/sampling/wait_accounts.h"
 #include "bpf/sampling/waiting_threads.h"
 #include "bpf/sampling/wakeup_budget.h"
 #include "bpf/unwind/stack_tables.h"
@@ -72,7 +75,7 @@ class LoadedSampler final : public BpfSampler {
   Status set_running_process(Pid pid) override {
     clocks_.begin(pid);  // before it is sampled: each sample's time is later
     Status status = set_process(pid, {&kNotPlanned, 1});
-    if (status && waiting_) status = waiting_->begin(pid);
+    if (status && waiting_) status = waiting_->begin(pid, accounts_);
     return status;
   }
   Status set_before_exec(Pid pid, UniqueFd program) override {
@@ -90,6 +93,7 @@ class LoadedSampler final : public BpfSampler {
   std::string_view event_name() const override { return events_->name(); }
   std::vector<WaitTotal> wait_totals() const override { return wait_totals_; }
   std::vector<BlameTotal> blame_totals() const override { return blame_totals_; }
+  ThreadLedgers thread_ledgers() const override { return thread_ledgers_; }
   bool retries() const override { return object_->retries(); }
   std::string_view retry_problem() const override { return object_->retry_problem(); }
   bool retries_refused() const override { return object_->retries_refused(); }
@@ -143,6 +147,9 @@ class LoadedSampler final : public BpfSampler {
   std::array<std::uint64_t, LS_OUTCOME_COUNT> open_outcomes_{};
   std::vector<WaitTotal> wait_totals_;
   std::vector<BlameTotal> blame_totals_;
+  WaitAccounts accounts_;      // empty if the mode does not sample waits
+  std::set<Pid> before_exec_;  // whose waits do not count yet
+  ThreadLedgers thread_ledgers_;
   PerfRing::Handler mappings_;
   std::optional<ls_counters> final_;
 };
@@ -207,7 +214,7 @@ Status LoadedSampler::start() {
     if (Status status = waiting_->begin(); !status) return status;
     if (Status status = object_->start_waits(); !status) return status;
     for (Pid pid : processes_->pids()) {
-      Status status = waiting_->begin(pid);
+      Status status = waiting_->begin(pid, accounts_);
       if (!status && status.error().code != ErrorCode::kVanished) return status;
     }
   }
@@ -225,15 +232,26 @@ void LoadedSampler::begin_clocks() {
   }
   began_ns_ = static_cast<std::uint64_t>(
       std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count());
+  if (!waiting_ || !all) return;
+  for (const auto& [pid, times] : *all) {
+    const auto process = object_->process(pid);
+    if (process && process->until_exec != 0) {
+      before_exec_.insert(pid);
+    } else {
+      accounts_.begin(times, began_ns_);
+    }
+  }
 }
 
 void LoadedSampler::freeze_clocks() {
   const auto all = thread_times_.read();
+  const std::uint64_t now_ns = WaitingThreads::now_ns();
   for (const Pid pid : processes_->pids()) {
     if (!all) {
       clocks_.freeze(pid);
     } else if (const auto times = all->find(pid); times != all->end()) {
       clocks_.freeze(pid, times->second);
+      if (waiting_) accounts_.freeze(pid, times->second, now_ns);
     }
   }
 }
@@ -263,6 +281,8 @@ void LoadedSampler::take(std::span<const std::byte> bytes) {
     if (end->time_ns >= began_ns_ && !clocks_.was_replaced(end->pid, end->tid)) {
       hand_out(clocks_.end(end->pid, end->tid, end->thread_ns));
     }
+  } else if (auto* waits = std::get_if<ThreadWaitsRecord>(&*record)) {
+    accounts_.end(*waits);
   } else if (auto* set = std::get_if<LabelSetRecord>(&*record)) {
     label_bytes_.clear();
     append_label_bytes(set->labels, label_bytes_);
@@ -301,8 +321,14 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
       // so the first thread's account ends here.
       if (raw(event.former) != 0 && raw(event.former) != raw(event.pid) &&
           event.time_ns >= began_ns_) {
+        accounts_.forget(Tid{raw(event.pid)});
+        accounts_.forget(event.former);
         handler_->on_thread_end(event.pid, Tid{raw(event.pid)}, 0);
         hand_out(clocks_.rename(event.pid, event.former, event.thread_ns));
+      }
+      if (before_exec_.erase(event.pid) != 0) {
+        const ThreadTime thread{Tid{raw(event.pid)}, event.thread_ns};
+        accounts_.begin({&thread, 1}, event.time_ns);
       }
       // At once: to plan it takes longer than many programs run.
       tables_->set(event.pid);
@@ -419,7 +445,7 @@ Status LoadedSampler::stop(EventHandler& handler) {
     waiting_->look();
     const std::uint64_t now = WaitingThreads::now_ns();
     object_->stop_waits();
-    waiting_->close(now);
+    waiting_->close(now, accounts_);
   }
   freeze_clocks();
   do {
@@ -450,6 +476,7 @@ void LoadedSampler::take_open_waits() {
   if (!waiting_) return;
   wait_totals_ = waiting_->totals();
   blame_totals_ = waiting_->blame();
+  thread_ledgers_ = accounts_.take();
   waiting_->take_open([this](const Sample& sample) {
     ++open_waits_;
     ++open_outcomes_[sample.outcome];

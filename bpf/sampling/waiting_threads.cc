@@ -55,13 +55,13 @@ bool runs_32_bit_program(Pid pid) {
 
 // Returns the system call that the thread waits in, or one of LS_CALL_.... The kernel shows
 // "running" for a thread that runs, and -1 for one that is in no system call.
-std::int32_t system_call_of(Pid pid, Tid tid, char state) {
+std::int32_t system_call_of(Pid pid, Tid tid, char state, bool of_32_bits) {
   if (state == 'T' || state == 't') return LS_CALL_STOPPED;
   const std::string line = read_proc_line(thread_path(pid, tid, "syscall"));
   std::int32_t number = LS_CALL_NONE;
   std::from_chars(line.data(), line.data() + line.size(), number);
   if (number < 0) return LS_CALL_NONE;
-  return runs_32_bit_program(pid) ? number | LS_CALL_32_BIT : number;
+  return of_32_bits ? number | LS_CALL_32_BIT : number;
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ Result<bool> WaitingThreads::note(Tid tid, ls_off_cpu thread) {
   return false;
 }
 
-Status WaitingThreads::begin(Pid pid) {
+Status WaitingThreads::begin(Pid pid, const WaitAccounts& accounts) {
   const auto process = object_.process(pid);
   if (process && process->until_exec) return {};  // its waits are labelscope's own
   auto threads = read_thread_times(pid);
@@ -135,27 +135,30 @@ Status WaitingThreads::begin(Pid pid) {
   ls_off_cpu wait{};
   wait.pid = static_cast<std::uint32_t>(raw(pid));
   wait.labels = LS_LABELS_LATER;
-  std::vector<Tid> runnable;
+  const bool of_32_bits = runs_32_bit_program(pid);
+  std::vector<ThreadTime> runnable;
   for (const ThreadTime& thread : *threads) {
     const char state = state_of(pid, thread.tid);
-    if (state == 'R') runnable.push_back(thread.tid);
+    if (state == 'R') runnable.push_back(thread);
     if (!waits(state)) continue;
-    wait.left_ns = now_ns();
+    wait.left_ns = accounts.waits_since(thread, now_ns());
+    wait.left_ran_ns = thread.ran_ns;
+    wait.account = {wait.left_ns, thread.ran_ns, {}, 0};
     wait.part = state == 'D' ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
-    wait.system_call = system_call_of(pid, thread.tid, state);
+    wait.system_call = system_call_of(pid, thread.tid, state, of_32_bits);
     const auto added = note(thread.tid, wait);
     if (!added) return added.error();
     // It may have been woken, or have ended, before the kernel's programs could find the entry.
     const char now = *added ? state_of(pid, thread.tid) : state;
     if (waits(now)) continue;
     object_.forget_waiting(thread.tid, wait.left_ns);
-    if (now == 'R') runnable.push_back(thread.tid);
+    if (now == 'R') runnable.push_back(thread);
   }
   return runnable.empty() ? Status() : begin_queued(runnable, wait);
 }
 
 // Only the kernel's iterator distinguishes threads that run from those that wait for a processor.
-Status WaitingThreads::begin_queued(const std::vector<Tid>& runnable, ls_off_cpu wait) {
+Status WaitingThreads::begin_queued(const std::vector<ThreadTime>& runnable, ls_off_cpu wait) {
   const Pid pid{static_cast<std::int32_t>(wait.pid)};
   const auto queued_now = [&] {
     auto all = read_threads(pid);
@@ -165,10 +168,13 @@ Status WaitingThreads::begin_queued(const std::vector<Tid>& runnable, ls_off_cpu
   };
   const auto before = queued_now();
   std::vector<std::pair<Tid, std::uint64_t>> noted;
-  for (const Tid tid : runnable) {
+  for (const ThreadTime& thread : runnable) {
+    const Tid tid = thread.tid;
     if (!before.contains(raw(tid))) continue;
     wait.left_ns = now_ns();
     wait.woken_ns = wait.left_ns;
+    wait.left_ran_ns = thread.ran_ns;
+    wait.account = {wait.left_ns, thread.ran_ns, {}, 0};
     wait.system_call = LS_CALL_NONE;
     const auto added = note(tid, wait);
     if (!added) return added.error();
@@ -210,9 +216,10 @@ void WaitingThreads::look() {
   }
 }
 
-void WaitingThreads::close(std::uint64_t now_ns) {
+void WaitingThreads::close(std::uint64_t now_ns, WaitAccounts& accounts) {
   closed_ns_ = now_ns;
   open_ = object_.off_cpu_threads();
+  accounts.close(open_, now_ns);
   std::erase_if(open_, [&](const auto& entry) {
     return entry.second.left_ns == 0 || entry.second.left_ns >= closed_ns_;
   });

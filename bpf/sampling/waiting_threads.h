@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bpf/load/bpf_object.h"
+#include "bpf/sampling/wait_accounts.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 #include "sampling/sampler.h"
@@ -42,18 +43,18 @@ class WaitingThreads {
   std::uint64_t changes() const { return changes_; }
   // Notes which threads of the process wait now, also for a processor. Waits must be counted
   // already.
-  Status begin(Pid pid);
+  Status begin(Pid pid, const WaitAccounts& accounts);
   // How many waits were not noted, because there was no room for their threads.
   std::uint64_t without_room() const { return without_room_; }
 
   // The end has three steps: look(), while waits still count, reads the labels of all threads that
-  // wait. close() notes which waits are open; call it when waits have just ceased to count. Then
-  // take_open() makes a sample of each open wait (LS_STILL_WAITING), and of the waits of threads
-  // that have not come back to user mode by now. Such a sample has no stack, because no other
-  // thread can take it.
+  // wait. close() notes which waits are open, also for `accounts`; call it when waits have just
+  // ceased to count. Then take_open() makes a sample of each open wait (LS_STILL_WAITING), and of
+  // the waits of threads that have not come back to user mode by now. Such a sample has no stack,
+  // because no other thread can take it.
   using Take = std::function<void(const Sample&)>;
   void look();
-  void close(std::uint64_t now_ns);
+  void close(std::uint64_t now_ns, WaitAccounts& accounts);
   void take_open(const Take& take);
   static std::uint64_t now_ns();
   // Returns what the kernel has added up. Those of which it knows no more than the kind have the
@@ -71,7 +72,7 @@ class WaitingThreads {
   // Returns false if the thread is known already, or there is no room for it.
   Result<bool> note(Tid tid, ls_off_cpu thread);
   // `wait` has what all entries of the process have in common.
-  Status begin_queued(const std::vector<Tid>& runnable, ls_off_cpu wait);
+  Status begin_queued(const std::vector<ThreadTime>& runnable, ls_off_cpu wait);
   void take(Tid tid, const ls_off_cpu& thread, const __u64 (&parts)[LS_WAIT_PARTS],
             std::uint32_t flags, const Take& take) const;
 

@@ -31,7 +31,10 @@
   X(LS_COUNT_WAITS_REFUSED, kWaitsRefused)          /* the kernel did not schedule the sample */   \
   X(LS_COUNT_WAITS_WITHOUT_SCRATCH, kWaitsWithoutScratch)                                          \
   X(LS_COUNT_WAITS_OF_ENDED, kWaitsOfEnded) /* the thread never came back to user mode */          \
-  X(LS_COUNT_WAITS_WITHOUT_TOTAL, kWaitsWithoutTotal)        /* the map of totals is full */       \
+  X(LS_COUNT_WAITS_WITHOUT_TOTAL, kWaitsWithoutTotal)   /* the map of totals is full */            \
+  X(LS_COUNT_WAKEUPS_NOT_SEEN, kWakeupsNotSeen)         /* the wait seems longer */                \
+  X(LS_COUNT_SWITCHES_NOT_SEEN, kSwitchesNotSeen)         /* the CPU time says when they were */     \
+  X(LS_COUNT_DROPPED_THREAD_WAITS, kDroppedThreadWaits) /* these threads have no account */        \
   X(LS_COUNT_LABEL_SETS_WITHOUT_ROOM, kLabelSetsWithoutRoom) /* of whose waits there are totals */ \
   X(LS_COUNT_DROPPED_LABEL_SETS, kDroppedLabelSets)          /* another record of them follows */  \
   X(LS_COUNT_BLAME_WITHOUT_ROOM, kBlameWithoutRoom)          /* the map of totals is full */       \

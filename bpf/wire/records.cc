@@ -120,6 +120,13 @@ Result<Record> decode_thread_end(Cursor& cursor) {
                                 end->thread_ns, end->time_ns});
 }
 
+Result<Record> decode_thread_waits(Cursor& cursor) {
+  const auto* waits = cursor.take<ls_thread_waits>();
+  if (!waits || !cursor.empty()) return malformed("a wrong size");
+  return Record(ThreadWaitsRecord{static_cast<Pid>(waits->pid), static_cast<Tid>(waits->tid),
+                                  waits->account, waits->ended_ns, waits->thread_ns});
+}
+
 }  // namespace
 
 Result<Record> decode_record(std::span<const std::byte> bytes) {
@@ -143,6 +150,8 @@ Result<Record> decode_record(std::span<const std::byte> bytes) {
       return decode_process(cursor, ProcessRecord::Kind::kExit);
     case LS_RECORD_THREAD_END:
       return decode_thread_end(cursor);
+    case LS_RECORD_THREAD_WAITS:
+      return decode_thread_waits(cursor);
     case LS_RECORD_LABEL_SET:
       return decode_label_set(cursor);
     default:

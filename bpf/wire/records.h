@@ -45,14 +45,23 @@ struct ThreadEndRecord {
   std::uint64_t time_ns = 0;  // when it ended
 };
 
+// A thread has left its last processor.
+struct ThreadWaitsRecord {
+  Pid pid{};
+  Tid tid{};
+  ls_wait_account account{};
+  std::uint64_t ended_ns = 0;
+  std::uint64_t thread_ns = 0;
+};
+
 struct LabelSetRecord {
   Pid pid{};
   std::uint64_t number = 0;
   WireLabels labels;
 };
 
-using Record =
-    std::variant<SampleRecord, AnswerRecord, ProcessRecord, ThreadEndRecord, LabelSetRecord>;
+using Record = std::variant<SampleRecord, AnswerRecord, ProcessRecord, ThreadEndRecord,
+                            ThreadWaitsRecord, LabelSetRecord>;
 
 // Returns views into `bytes`, which must be 8-aligned as the ring buffer's records are. Fails with
 // kMalformed for anything that wire.h does not describe.

@@ -9,6 +9,7 @@
  *   LABEL_SET         ls_label_set_head, ls_label_head, label blocks: what has this number
  *   FORK, EXEC, EXIT  ls_process_event
  *   THREAD_END        ls_thread_end
+ *   THREAD_WAITS      ls_thread_waits
  *
  * Label heads and blocks are those of labelscope/label_blocks.h. Every section starts 8-aligned.
  *
@@ -30,7 +31,8 @@ enum ls_record_type {
   LS_RECORD_EXEC = 4,
   LS_RECORD_EXIT = 5,
   LS_RECORD_THREAD_END = 6,
-  LS_RECORD_LABEL_SET = 7
+  LS_RECORD_LABEL_SET = 7,
+  LS_RECORD_THREAD_WAITS = 8
 };
 
 #define LS_COMM_SIZE 16
@@ -189,6 +191,24 @@ struct ls_blame_total {
   __u64 count;
 };
 
+/* How long a thread has waited since it is known, whatever its labels were. */
+struct ls_wait_account {
+  __u64 begun_ns;     /* when it became known */
+  __u64 begun_ran_ns; /* its thread_ns then */
+  __u64 ns[LS_WAIT_PARTS];
+  __u64 waits; /* so many have ended: each is a switch to the thread */
+};
+
+/* The account of a thread that has left its last processor. */
+struct ls_thread_waits {
+  struct ls_record_head record;
+  struct ls_wait_account account;
+  __u64 ended_ns;
+  __u64 thread_ns; /* complete: the thread does not run */
+  __u32 pid;
+  __u32 tid;
+};
+
 /* A thread of a recorded process, as a value of the map `off_cpu_threads` (off_cpu.bpf.h). Its
  * times are by CLOCK_MONOTONIC. */
 struct ls_off_cpu {
@@ -203,6 +223,11 @@ struct ls_off_cpu {
   __u32 part;                      /* enum ls_wait_part: its first part */
   __u32 at_work;                   /* its task work is scheduled */
   __u32 tid;                       /* as labelscope counts */
+  struct ls_wait_account account;
+  __u64 left_ran_ns; /* its thread_ns when it left */
+  __u64 came_ns;     /* when it got its processor the last time */
+  __u32 exits;       /* it has exited, and does not run much longer */
+  __u32 reserved;
 #ifdef __bpf__
   struct bpf_task_work work;
 #else
@@ -246,7 +271,9 @@ LS_ASSERT(sizeof(struct ls_wait_key) == 24);
 LS_ASSERT(sizeof(struct ls_wait_total) == 144);
 LS_ASSERT(sizeof(struct ls_blamed) == 32);
 LS_ASSERT(sizeof(struct ls_blame_key) == 56);
-LS_ASSERT(sizeof(struct ls_off_cpu) == 112);
+LS_ASSERT(sizeof(struct ls_wait_account) == 48);
+LS_ASSERT(sizeof(struct ls_thread_waits) == 80);
+LS_ASSERT(sizeof(struct ls_off_cpu) == 184);
 LS_ASSERT(sizeof(struct ls_config) == 64);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 64);

@@ -142,6 +142,7 @@ Result<std::vector<SeenValues>> select(Profile& profile, const Selection& select
     });
   });
   select_blame(profile, selection);
+  profile.thread_ledgers = {};
   profile.ledger = ledger_of_rows(profile);
   profile.remarks.push_back("only samples " + words_of(selection));
   if (without_moment_ns != 0) {

@@ -131,6 +131,9 @@ Status merge(Profile& to, Profile from) {
     move_by(row.by.label_set, label_sets);
   }
   append(to.blame, from.blame);
+  for (const ThreadLedger& thread : from.thread_ledgers.threads()) to.thread_ledgers.add(thread);
+  to.thread_ledgers.add_others(from.thread_ledgers.others(), from.thread_ledgers.other_count());
+  to.thread_ledgers.cut();
   if (to.has_blame != from.has_blame) {
     drop_blame(to, "of one of the recordings, " + why_no_blame(to.has_blame ? from : to));
   }

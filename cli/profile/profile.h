@@ -21,6 +21,7 @@
 #include "labelscope/unique_fd.h"
 #include "sampling/blame_kind.h"
 #include "sampling/counters.h"
+#include "sampling/thread_ledger.h"
 #include "unwind/stack.h"
 
 namespace labelscope::cli {
@@ -229,6 +230,8 @@ struct Profile {
   bool has_blame = false;
   std::vector<BlameRow> blame;
   std::string why_no_blame;  // if it was left out again; as words
+  // How the time of each thread divides. Empty if no waits were sampled, or if rows were left out.
+  ThreadLedgers thread_ledgers;
   Ledger ledger;
   std::vector<CappedLabel> capped;  // for messages: no file has it
 

@@ -380,6 +380,7 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
     builder_.add_totals(sampler_->wait_totals(), find);
   }
   Profile profile = builder_.take(has_accounts_ ? counters.lost_thread_ns : 0, time_ns);
+  profile.thread_ledgers = sampler_->thread_ledgers();
   Ledger& ledger = profile.ledger;
   ledger.taken = counters.taken;
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {

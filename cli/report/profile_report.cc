@@ -152,10 +152,19 @@ void ProfileReport::say_files() const {
 
 void ProfileReport::say_ledger() const {
   const std::size_t width = terminal_width(STDERR_FILENO);
-  for (const std::string& sentence :
-       {time_line(profile_), ledger_line(profile_), stacks_line(profile_.ledger)}) {
+  for (const std::string& sentence : {time_line(profile_), ledger_line(profile_),
+                                      stacks_line(profile_.ledger), threads_line(profile_)}) {
     if (sentence.empty()) continue;
     for (const std::string& line : wrap(sentence, width)) log::info(line);
+  }
+  constexpr std::size_t kMostThreads = 10;
+  const bool shows_threads = has_large_residue(profile_);
+  for (const std::string& line : worst_threads(profile_, kMostThreads)) {
+    if (shows_threads) {
+      log::info(line);
+    } else {
+      log::verbose(line);
+    }
   }
   if (shown_) {
     log::info(time_text(idle_.ns) + (options_.idle == IdleMode::kDrop

@@ -137,6 +137,26 @@ TEST_CASE("records: the end of a thread, and nothing that is longer or shorter")
   REQUIRE_FALSE(decode(words));
 }
 
+TEST_CASE("records: the waits of a thread that has ended, and nothing that is longer") {
+  ls_thread_waits waits{
+      {sizeof(waits), LS_RECORD_THREAD_WAITS}, {1, 2, {3, 4, 5}, 6}, 7, 8, 12, 13};
+  std::vector<std::uint64_t> words(sizeof(waits) / 8);
+  std::memcpy(words.data(), &waits, sizeof(waits));
+  auto record = decode(words);
+  REQUIRE(record);
+  const auto& decoded = std::get<ThreadWaitsRecord>(*record);
+  CHECK(decoded.pid == Pid{12});
+  CHECK(decoded.tid == Tid{13});
+  CHECK(decoded.account.begun_ran_ns == 2);
+  CHECK(decoded.account.ns[LS_PART_RUNNABLE] == 5);
+  CHECK(decoded.account.waits == 6);
+  CHECK(decoded.ended_ns == 7);
+  CHECK(decoded.thread_ns == 8);
+  words.push_back(0);
+  at<ls_record_head>(words, 0).size += 8;
+  CHECK_FALSE(decode(words));
+}
+
 TEST_CASE("records: a record cut anywhere is refused") {
   auto words = sample_words();
   for (std::size_t size = 0; size < words.size() * 8; ++size) {

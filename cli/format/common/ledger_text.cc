@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "cli/text/escape.h"
@@ -43,7 +44,54 @@ std::string kinds_text(const Profile& profile) {
   return text + ")";
 }
 
+// Returns "3.00 s = 1.20 s cpu + ... + -1.2 ms (-0.040%) residue".
+std::string division_text(const ThreadLedger& times) {
+  const std::int64_t residue = times.residue_ns();
+  const auto size = static_cast<std::uint64_t>(std::abs(residue));
+  const double share =
+      times.wall_ns == 0 ? 0.0
+                         : 100 * static_cast<double>(residue) / static_cast<double>(times.wall_ns);
+  return time_text(times.cpu_ns) + " cpu + " + time_text(times.runnable_ns) + " runnable + " +
+         time_text(times.waiting_ns) + " waiting + " + time_text(times.blocked_ns) + " blocked + " +
+         time_text(times.open_ns) + " open + " + (residue < 0 ? "-" : "") + time_text(size) + " (" +
+         decimal(share, 3) + "%) residue, " + with_thousands(times.waits) +
+         (times.waits == 1 ? " wait" : " waits");
+}
+
 }  // namespace
+
+std::string threads_line(const Profile& profile) {
+  const ThreadLedgers& ledgers = profile.thread_ledgers;
+  if (ledgers.count() == 0) return {};
+  const ThreadLedger sum = ledgers.sum();
+  return time_text(sum.wall_ns) + " of " + with_thousands(ledgers.count()) +
+         (ledgers.count() == 1 ? " thread = " : " threads = ") + division_text(sum) +
+         (ledgers.other_count() == 0 ? std::string()
+                                     : "; the " + with_thousands(ledgers.other_count()) +
+                                           " that existed shortest have no line of their own");
+}
+
+std::vector<std::string> worst_threads(const Profile& profile, std::size_t most) {
+  std::vector<std::string> lines;
+  for (const ThreadLedger& thread : profile.thread_ledgers.worst(most)) {
+    lines.push_back("  thread " + std::to_string(raw(thread.tid)) + " of process " +
+                    std::to_string(raw(thread.pid)) + ": " + time_text(thread.wall_ns) + " = " +
+                    division_text(thread));
+  }
+  return lines;
+}
+
+// The kernel's count is up to a tick behind, at most 10 ms, and each switch costs some microseconds
+// that two accounts have, or none (thread_ledger.h).
+bool has_large_residue(const Profile& profile) {
+  static constexpr std::uint64_t kTickNs = 10'000'000;
+  static constexpr std::uint64_t kSwitchNs = 10'000;
+  static constexpr std::uint64_t kOneIn = 200;
+  return std::ranges::any_of(profile.thread_ledgers.threads(), [](const ThreadLedger& thread) {
+    const auto size = static_cast<std::uint64_t>(std::abs(thread.residue_ns()));
+    return size > std::max(kTickNs, thread.wall_ns / kOneIn) + thread.waits * kSwitchNs;
+  });
+}
 
 std::string_view stack_end_name(ls_stack_end end) {
 #define LS_STACK_END_NAME(end, name, does) name,

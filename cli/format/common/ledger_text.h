@@ -1,9 +1,11 @@
 // The numbers of a recording that add up, as sentences for stderr at its end and for the page.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/profile/profile.h"
 
@@ -20,6 +22,13 @@ std::string time_line(const Profile& profile);
 // "1,000 stacks = 970 complete + 20 at entry code + 10 incomplete (no-table: 10)"; empty if no
 // stacks were asked for. Samples whose stack end is unknown are counted after it.
 std::string stacks_line(const Ledger& ledger);
+// "36.0 s of 12 threads = 3.10 s cpu + ... + 1.2 ms (0.003%) residue, 980 waits"; empty if nothing
+// is known of threads.
+std::string threads_line(const Profile& profile);
+// The same of the threads with the largest residues.
+std::vector<std::string> worst_threads(const Profile& profile, std::size_t most);
+// Returns whether the residue of some thread is more than what ticks and switches explain.
+bool has_large_residue(const Profile& profile);
 // Profile::remarks in one line, as bytes.
 std::string remarks_line(const Profile& profile);
 // Returns whether taken is the sum of outcomes, written is taken without dropped, and each stack

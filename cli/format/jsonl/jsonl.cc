@@ -14,6 +14,7 @@
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
 #include "cli/format/format.h"
+#include "cli/format/jsonl/jsonl_threads.h"
 #include "cli/format/jsonl/jsonl_waits.h"
 #include "cli/text/text.h"
 
@@ -161,6 +162,13 @@ Status render_jsonl(const Profile& profile, const RenderOptions& /*options*/, st
   for (const BlameRow& row : profile.blame) {
     if (!out) break;
     out << blame_json(row).dump() << '\n';
+  }
+  for (const ThreadLedger& thread : profile.thread_ledgers.threads()) {
+    if (!out) break;
+    out << thread_ledger_json(thread).dump() << '\n';
+  }
+  if (profile.thread_ledgers.count() != 0) {
+    out << other_threads_json(profile.thread_ledgers).dump() << '\n';
   }
   out << ledger_json(profile.ledger).dump() << '\n';
   return flush_output(out);

@@ -14,6 +14,7 @@
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
 #include "cli/format/jsonl/jsonl_fields.h"
+#include "cli/format/jsonl/jsonl_threads.h"
 #include "cli/format/jsonl/jsonl_waits.h"
 #include "cli/text/shares.h"
 #include "cli/text/text.h"
@@ -214,6 +215,8 @@ std::string_view Reader::take_table_line(const std::string& type, Fields& fields
   if (type == "labels") return place(profile.label_sets, fields, label_set(fields));
   if (type == "waits") return take_waits(fields, profile, outcomes_, budget_);
   if (type == "blame") return take_blame(fields, profile, outcomes_, budget_);
+  if (type == "thread_ledger") return take_thread_ledger(fields, profile);
+  if (type == "other_threads") return take_other_threads(fields, profile);
   return {};  // line of a later version
 }
 

@@ -55,6 +55,15 @@ constexpr CounterText kTexts[] = {
     {kWaitsWithoutTotal, "waits-without-total", kProblem,
      "waits whose time was shared out by samples alone",
      "there were more totals of waits than there is room for (131,072)"},
+    {kWakeupsNotSeen, "wakeups-not-seen", kStatistic,
+     "waits whose wake-up the kernel did not announce: the time in the run queue counts as "
+     "waiting"},
+    {kSwitchesNotSeen, "switches-not-seen", kStatistic,
+     "waits of which the kernel did not announce the beginning or the end: the thread's CPU time "
+     "says how long they were"},
+    {kDroppedThreadWaits, "dropped-thread-waits", kProblem,
+     "threads without a line of their own that says how their time divides",
+     "the ring buffer was full when they ended"},
     {kLabelSetsWithoutRoom, "label-sets-without-room", kProblem,
      "waits whose time was shared out by samples alone",
      "there were more label sets than totals are kept for (65,536)"},

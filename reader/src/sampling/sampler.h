@@ -26,6 +26,7 @@
 #include "sampling/blame_kind.h"
 #include "sampling/counters.h"
 #include "sampling/sample_kind.h"
+#include "sampling/thread_ledger.h"
 #include "unwind/stack.h"
 
 namespace labelscope {
@@ -175,6 +176,8 @@ class Sampler {
   virtual Counters counters() const = 0;
   // Totals of waits, after stop(). They are empty if the mode does not sample waits.
   virtual std::vector<WaitTotal> wait_totals() const { return {}; }
+  // How the time of each thread divides, after stop(). It is empty if waits are not sampled.
+  virtual ThreadLedgers thread_ledgers() const { return {}; }
   // What is known of who made threads wait, after stop(). It is empty if that was not asked for.
   virtual std::vector<BlameTotal> blame_totals() const { return {}; }
   // Returns why a thread of a target may not be looked at, in words for the first such thread;

@@ -11,7 +11,8 @@
 //   queue      two threads that compute on one processor, each of which waits for the other
 //
 // It prints "ready PID". At the end it prints a line of JSON: for each label the nanoseconds that
-// its threads were off the processor, by their own clocks.
+// its threads were off the processor, by their own clocks. The line before it has each thread: for
+// how long it existed by the clock, and how long it ran and was queued by its schedstat.
 #include <sched.h>
 #include <unistd.h>
 
@@ -41,6 +42,8 @@ std::atomic<bool> over = false;
 std::mutex lock;
 std::mutex guard;
 std::condition_variable end;
+std::mutex lives_guard;
+std::string lives;
 
 std::int64_t now(clockid_t clock) {
   timespec time{};
@@ -62,6 +65,26 @@ class OffClock {
   std::int64_t last_ = now(CLOCK_MONOTONIC) - now(CLOCK_THREAD_CPUTIME_ID);
 };
 
+// Notes the account of the calling thread, from here to the end of the object.
+class Life {
+ public:
+  ~Life() {
+    long long ran = 0;
+    long long queued = 0;
+    std::FILE* file = std::fopen("/proc/thread-self/schedstat", "r");
+    if (file == nullptr || std::fscanf(file, "%lld %lld", &ran, &queued) != 2) std::abort();
+    std::fclose(file);
+    const std::lock_guard<std::mutex> held(lives_guard);
+    lives += (lives.empty() ? "{\"tid\": " : ", {\"tid\": ") + std::to_string(gettid()) +
+             ", \"lived_ns\": " + std::to_string(now(CLOCK_MONOTONIC) - begun_) +
+             ", \"ran_ns\": " + std::to_string(ran) + ", \"queued_ns\": " + std::to_string(queued) +
+             "}";
+  }
+
+ private:
+  std::int64_t begun_ = now(CLOCK_MONOTONIC);
+};
+
 std::atomic<std::int64_t>& account(const std::string& tenant) {
   for (std::size_t i = 0; i < kTenants.size(); ++i) {
     if (tenant == kTenants[i]) return off_ns[i];
@@ -73,6 +96,7 @@ std::atomic<std::int64_t>& account(const std::string& tenant) {
 template <class Step>
 std::thread start(const std::string& tenant, Step step) {
   return std::thread([=] {
+    const Life life;
     const customlabels::Scope label("tenant", tenant);
     OffClock clock;
     while (!over) step();
@@ -91,6 +115,7 @@ void compute_on_first_processor() {
 
 std::thread start_changing() {
   return std::thread([] {
+    const Life life;
     OffClock clock;
     while (!over) {
       for (const auto& [tenant, time] : {std::pair("even", 2ms), std::pair("odd", 6ms)}) {
@@ -140,6 +165,7 @@ int main(int count, char** arguments) {
   end.notify_all();
   if (write(ends[1], "xx", 2) != 2) return 1;
   for (std::thread& thread : threads) thread.join();
+  std::puts(("{\"threads\": [" + lives + "]}").c_str());
   std::string line;
   for (std::size_t i = 0; i < kTenants.size(); ++i) {
     line += (line.empty() ? "{\"" : ", \"") + std::string(kTenants[i]) +

@@ -1,0 +1,180 @@
+// bpf/sampling/wait_accounts.cc: how the time of a thread divides, whenever it begins and ends.
+#include "bpf/sampling/wait_accounts.h"
+
+#include "support/catch.h"
+
+using namespace labelscope;
+
+namespace {
+
+constexpr Pid kPid{70};
+constexpr Tid kTid{71};
+constexpr std::uint64_t kStart = 1000;
+
+ls_wait_account account(std::uint64_t begun_ns, std::uint64_t begun_ran_ns) {
+  return {begun_ns, begun_ran_ns, {20, 3, 7}, 4};
+}
+
+// Ends the recording at 2000, and looks at the threads at 2010.
+ThreadLedger closed(WaitAccounts& accounts, const ls_off_cpu& thread, std::uint64_t ran_ns) {
+  const std::pair<Tid, ls_off_cpu> known[] = {{kTid, thread}};
+  accounts.close(known, 2000);
+  const ThreadTime times[] = {{kTid, ran_ns}};
+  accounts.freeze(kPid, times, 2010);
+  const ThreadLedgers ledgers = accounts.take();
+  REQUIRE(ledgers.threads().size() == 1);
+  return ledgers.threads().front();
+}
+
+}  // namespace
+
+TEST_CASE("a thread that is there at the beginning counts from then on, whenever it first waits") {
+  WaitAccounts accounts;
+  const ThreadTime before[] = {{kTid, 500}};
+  accounts.begin(before, kStart);
+  ls_off_cpu thread{};
+  thread.account = account(1300, 800);
+  const ThreadLedger ledger = closed(accounts, thread, 1480);
+  CHECK(ledger.wall_ns == 1010);  // it was running at the end
+  CHECK(ledger.cpu_ns == 980);
+  CHECK(ledger.waiting_ns == 20);
+  CHECK(ledger.blocked_ns == 3);
+  CHECK(ledger.runnable_ns == 7);
+  CHECK(ledger.open_ns == 0);
+  CHECK(ledger.waits == 4);
+  CHECK(ledger.residue_ns() == 0);
+}
+
+TEST_CASE("a wait that has not ended is open, and ends with the recording") {
+  WaitAccounts accounts;
+  ls_off_cpu thread{};
+  thread.account = account(kStart, 0);
+  thread.left_ns = 1400;
+  const ThreadLedger ledger = closed(accounts, thread, 360);
+  CHECK(ledger.wall_ns == 1000);
+  CHECK(ledger.open_ns == 600);
+  CHECK(ledger.residue_ns() == 10);
+}
+
+TEST_CASE("a thread that leaves its processor after the end has no open wait") {
+  WaitAccounts accounts;
+  ls_off_cpu thread{};
+  thread.account = account(kStart, 0);
+  thread.left_ns = 2005;
+  const ThreadLedger ledger = closed(accounts, thread, 975);
+  CHECK(ledger.wall_ns == 1005);
+  CHECK(ledger.open_ns == 0);
+  CHECK(ledger.residue_ns() == 0);
+}
+
+TEST_CASE("accounts may have the same time twice, which is a negative residue") {
+  WaitAccounts accounts;
+  ls_off_cpu thread{};
+  thread.account = account(kStart, 0);
+  CHECK(closed(accounts, thread, 1000).residue_ns() == -20);
+}
+
+TEST_CASE("a thread that ends has its account from the beginning, and its number is free") {
+  WaitAccounts accounts;
+  const ThreadTime before[] = {{kTid, 500}};
+  accounts.begin(before, kStart);
+  accounts.end({kPid, kTid, account(1300, 800), 1500, 970});
+  // Another thread gets the number.
+  accounts.end({kPid, kTid, account(1600, 0), 1700, 60});
+  const ThreadLedgers ledgers = accounts.take();
+  REQUIRE(ledgers.count() == 2);
+  CHECK(ledgers.threads()[0].wall_ns == 500);
+  CHECK(ledgers.threads()[0].cpu_ns == 470);
+  CHECK(ledgers.threads()[1].wall_ns == 100);
+  CHECK(ledgers.threads()[1].residue_ns() == 10);
+}
+
+TEST_CASE("a thread that has run for less than another one before has only got its number") {
+  WaitAccounts accounts;
+  const ThreadTime before[] = {{kTid, 500}};
+  accounts.begin(before, kStart);
+  accounts.end({kPid, kTid, account(1600, 0), 1700, 600});
+  const ThreadLedgers ledgers = accounts.take();
+  REQUIRE(ledgers.count() == 1);
+  CHECK(ledgers.threads()[0].wall_ns == 100);
+  CHECK(ledgers.threads()[0].cpu_ns == 600);
+}
+
+TEST_CASE("a thread that has not run since the beginning has waited since then") {
+  WaitAccounts accounts;
+  const ThreadTime before[] = {{kTid, 500}};
+  accounts.begin(before, kStart);
+  CHECK(accounts.waits_since({kTid, 500}, 1200) == kStart);
+  CHECK(accounts.waits_since({kTid, 501}, 1200) == 1200);
+  CHECK(accounts.waits_since({Tid{72}, 500}, 1200) == 1200);
+}
+
+TEST_CASE("a thread that never leaves its processor needs no entry") {
+  WaitAccounts accounts;
+  const ThreadTime before[] = {{kTid, 500}};
+  accounts.begin(before, kStart);
+  const ThreadTime after[] = {{kTid, 1500}, {Tid{72}, 90}};  // nothing is known of the second
+  accounts.close({}, 2000);
+  accounts.freeze(kPid, after, 2000);
+  const ThreadLedgers ledgers = accounts.take();
+  REQUIRE(ledgers.count() == 1);
+  CHECK(ledgers.threads()[0].cpu_ns == 1000);
+  CHECK(ledgers.threads()[0].residue_ns() == 0);
+}
+
+TEST_CASE("a thread that ends while the recording does counts up to its last switch") {
+  WaitAccounts accounts;
+  ls_off_cpu running{};
+  running.pid = 70;
+  running.account = account(kStart, 0);
+  running.came_ns = 1900;
+  running.left_ran_ns = 860;
+  ls_off_cpu waiting = running;
+  waiting.left_ns = 1950;
+  waiting.left_ran_ns = 910;
+  const std::pair<Tid, ls_off_cpu> known[] = {{kTid, running}, {Tid{72}, waiting}};
+  accounts.close(known, 2000);
+  accounts.freeze(kPid, {}, 2010);
+  const ThreadLedgers ledgers = accounts.take();
+  REQUIRE(ledgers.threads().size() == 2);
+  const bool first_runs = ledgers.threads()[0].tid == kTid;
+  const ThreadLedger& ran = ledgers.threads()[first_runs ? 0 : 1];
+  const ThreadLedger& waited = ledgers.threads()[first_runs ? 1 : 0];
+  CHECK(ran.pid == kPid);
+  CHECK(ran.wall_ns == 900);
+  CHECK(ran.residue_ns() == 10);
+  CHECK(waited.wall_ns == 1000);
+  CHECK(waited.open_ns == 50);
+  CHECK(waited.residue_ns() == 10);
+}
+
+TEST_CASE("of very many threads the longest have lines, and the sum has all") {
+  ThreadLedgers ledgers;
+  constexpr std::uint64_t kThreads = 100'000;
+  for (std::uint64_t i = 1; i <= kThreads; ++i) {
+    ThreadLedger thread;
+    thread.wall_ns = i * 7919 % kThreads;  // each length once
+    ledgers.add(thread);
+    REQUIRE(ledgers.threads().size() < 2 * ThreadLedgers::kMostThreads);
+  }
+  ledgers.cut();
+  CHECK(ledgers.threads().size() == ThreadLedgers::kMostThreads);
+  CHECK(ledgers.count() == kThreads);
+  CHECK(ledgers.sum().wall_ns == kThreads * (kThreads - 1) / 2);
+  for (const ThreadLedger& thread : ledgers.threads())
+    REQUIRE(thread.wall_ns >= kThreads - ThreadLedgers::kMostThreads);
+}
+
+TEST_CASE("the worst threads have the largest residues, of either sign") {
+  ThreadLedgers ledgers;
+  for (const std::uint64_t cpu : {100U, 150U, 20U, 95U}) {
+    ThreadLedger thread;
+    thread.wall_ns = 100;
+    thread.cpu_ns = cpu;
+    ledgers.add(thread);
+  }
+  const auto worst = ledgers.worst(2);
+  REQUIRE(worst.size() == 2);
+  CHECK(worst[0].residue_ns() == 80);
+  CHECK(worst[1].residue_ns() == -50);
+}
