@@ -192,6 +192,27 @@ __noinline int ls_send_account(__u32 tid, __u64 ran_ns, __u64 now) {
   return 0;
 }
 
+/* Labels that are missing at a switch are read again by the thread itself, which costs ten times as
+ * much as the switch. Where that has failed so often in a row, as for a pointer that leads nowhere,
+ * waits have that outcome, and it is tried again only after this time. */
+#define LS_MOST_FAILED_READS 16
+#define LS_READ_AGAIN_NS 100000000
+
+static __always_inline _Bool ls_stays_missing(const struct ls_off_cpu* thread, __u64 now) {
+  return thread->failed_reads >= LS_MOST_FAILED_READS && now - thread->failed_ns < LS_READ_AGAIN_NS;
+}
+
+/* Notes what a thread has read of its labels with page faults allowed. */
+static __always_inline void ls_note_late_read(struct ls_off_cpu* thread, __u32 outcome) {
+  if (outcome == LS_LABELLED || outcome == LS_UNLABELLED) {
+    thread->failed_reads = 0;
+    return;
+  }
+  thread->failed_labels = outcome;
+  thread->failed_ns = bpf_ktime_get_ns();
+  thread->failed_reads++;
+}
+
 struct ls_leaving {
   _Bool runnable;
   _Bool stopped;
@@ -230,6 +251,8 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_leaving
   /* While labels are missing, they stay so: the thread is still in the kernel. */
   else if (thread->labels != LS_LABELS_LATER || !thread->at_work)
     thread->labels = found.process ? ls_labels_at_leaving(&found, ids) : LS_UNREADABLE_VANISHED;
+  if (thread->labels == LS_LABELS_LATER && !thread->at_work && ls_stays_missing(thread, now))
+    thread->labels = thread->failed_labels;
   thread->system_call = how.stopped ? LS_CALL_STOPPED : ls_system_call_of(task);
   thread->part = how.uninterruptible ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
   thread->woken_ns = how.runnable ? now : 0;
@@ -394,6 +417,7 @@ static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
   ls_read_patiently(index, own, thread->pid);
   if (thread->labels == LS_LABELS_LATER) {
     /* A wait that comes from now on has its labels. */
+    ls_note_late_read(thread, own->reading.labels.head.outcome);
     thread->labels = ls_told_number(own, thread->pid);
     ls_add_late(thread, thread->labels);
   }

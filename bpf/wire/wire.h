@@ -227,7 +227,11 @@ struct ls_off_cpu {
   __u64 left_ran_ns; /* its thread_ns when it left */
   __u64 came_ns;     /* when it got its processor the last time */
   __u32 exits;       /* it has exited, and does not run much longer */
-  __u32 reserved;
+  /* What reading with page faults allowed has found: so often in a row nothing, and when that was
+   * the last time. */
+  __u32 failed_reads;
+  __u64 failed_ns;
+  __u64 failed_labels; /* the outcome, as a number of labels */
 #ifdef __bpf__
   struct bpf_task_work work;
 #else
@@ -273,7 +277,7 @@ LS_ASSERT(sizeof(struct ls_blamed) == 32);
 LS_ASSERT(sizeof(struct ls_blame_key) == 56);
 LS_ASSERT(sizeof(struct ls_wait_account) == 48);
 LS_ASSERT(sizeof(struct ls_thread_waits) == 80);
-LS_ASSERT(sizeof(struct ls_off_cpu) == 184);
+LS_ASSERT(sizeof(struct ls_off_cpu) == 200);
 LS_ASSERT(sizeof(struct ls_config) == 64);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 64);

@@ -1,5 +1,5 @@
 # Small programs, each for one or two scenarios of the command line.
-foreach(name awkward late_loader maker plugins refused spinner waiters)
+foreach(name awkward late_loader maker missing_labels plugins refused spinner waiters)
   add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/scenarios/${name}.c)
   target_link_libraries(${name} PRIVATE labelscope_flags)
 endforeach()
@@ -9,6 +9,8 @@ target_include_directories(copied_text PRIVATE ${PROJECT_SOURCE_DIR}/writer-lib/
 target_link_libraries(copied_text PRIVATE labelscope_flags text_copier)
 set_target_properties(copied_text PROPERTIES ENABLE_EXPORTS ON)
 target_link_libraries(awkward PRIVATE Threads::Threads)
+target_link_libraries(missing_labels PRIVATE Threads::Threads)
+set_target_properties(missing_labels PROPERTIES ENABLE_EXPORTS ON)
 target_include_directories(awkward PRIVATE ${PROJECT_SOURCE_DIR}/writer-lib/include)
 # The pair of symbols must be exported, as for a correct publisher.
 set_target_properties(awkward PROPERTIES ENABLE_EXPORTS ON)
