@@ -224,7 +224,10 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   if (Status status = set_constants(loaded->object_, &*config, sizeof(*config)); !status) {
     return std::move(status).error();
   }
+  FirstParts parts(loaded->object_);
   if (Status status = load_all(loaded->object_, log); !status) return std::move(status).error();
+  parts.settle();
+  loaded->first_parts_ = std::move(parts);
   if (Status status = loaded->find_parts(); !status) return std::move(status).error();
   if (object.unwinds && !has_saved_registers()) {
     if (Status status = loaded->calibrate(); !status) return std::move(status).error();

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bpf/load/first_parts.h"
 #include "bpf/load/kernel.h"
 #include "bpf/load/sampler_options.h"
 #include "bpf/wire/counters.h"
@@ -37,6 +38,7 @@ class BpfObject {
   int ring_fd() const { return ring_fd_; }
   bool retries() const { return retries_fd_ >= 0; }
   const bpf_object* object() const { return object_; }
+  FirstParts take_first_parts() { return std::move(first_parts_); }
   const std::string& retry_problem() const { return retry_problem_; }
   bool retries_refused() const { return retries_refused_; }
 
@@ -90,6 +92,7 @@ class BpfObject {
   Status calibrate();
 
   bpf_object* object_ = nullptr;
+  FirstParts first_parts_;
   std::vector<bpf_link*> links_;
   std::vector<bpf_link*> wait_links_;
   bool samples_waits_ = false;

@@ -163,12 +163,13 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   // Without it the times are read from /proc.
   static_cast<void>(sampler->thread_times_.open(sampler->object_->object(), kThreadTimesReads));
   if (samples_waits(options.mode)) sampler->waiting_.emplace(*sampler->object_, options);
-  auto tables =
-      StackTables::open(options, sampler->object_->object(),
-                        [object = sampler->object_.get()](Pid pid) -> std::optional<std::uint32_t> {
-                          auto count = object->exec_count(pid);
-                          return count ? std::optional(*count) : std::nullopt;
-                        });
+  auto tables = StackTables::open(
+      options, sampler->object_->object(),
+      [object = sampler->object_.get()](Pid pid) -> std::optional<std::uint32_t> {
+        auto count = object->exec_count(pid);
+        return count ? std::optional(*count) : std::nullopt;
+      },
+      sampler->object_->take_first_parts());
   if (!tables) return std::move(tables).error();
   sampler->tables_ = *std::move(tables);
   auto events = PerfEvents::open(options, sampler->object_->program_fd());

@@ -33,7 +33,9 @@ class GrowingBytes {
   };
 
   GrowingBytes() = default;
-  GrowingBytes(int outer_fd, const Shape& shape) : outer_fd_(outer_fd), shape_(shape) {}
+  // `first`: the inner map that the outer one has already, or nothing.
+  GrowingBytes(int outer_fd, const Shape& shape, UniqueFd first)
+      : outer_fd_(outer_fd), shape_(shape), first_(std::move(first)) {}
   GrowingBytes(GrowingBytes&& other) noexcept { *this = std::move(other); }
   GrowingBytes& operator=(GrowingBytes&& other) noexcept;
   ~GrowingBytes();
@@ -53,6 +55,7 @@ class GrowingBytes {
 
   int outer_fd_ = -1;
   Shape shape_;
+  UniqueFd first_;
   std::vector<Part> parts_;
 };
 
@@ -60,7 +63,8 @@ template <class T>
 class GrowingArray {
  public:
   GrowingArray() = default;
-  GrowingArray(int outer_fd, const GrowingBytes::Shape& shape) : bytes_(outer_fd, shape) {}
+  GrowingArray(int outer_fd, const GrowingBytes::Shape& shape, UniqueFd first = {})
+      : bytes_(outer_fd, shape, std::move(first)) {}
 
   // Fails if there is no memory for a part.
   Status store(std::uint64_t first, std::span<const T> values) {

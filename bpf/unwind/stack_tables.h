@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "bpf/load/first_parts.h"
 #include "bpf/load/sampler_options.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
@@ -33,7 +34,8 @@ class StackTables {
   // Opens the tables that the call graph of these options needs, with the maps of the loaded
   // object.
   static Result<std::unique_ptr<StackTables>> open(const SamplerOptions& options,
-                                                   const bpf_object* object, ExecCount exec_count);
+                                                   const bpf_object* object, ExecCount exec_count,
+                                                   FirstParts first = {});
 
   StackTables() = default;
   virtual ~StackTables() = default;

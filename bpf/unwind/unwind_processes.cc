@@ -389,9 +389,9 @@ void UnwindProcesses::forget(Pid pid) {
 
 Result<std::unique_ptr<StackTables>> StackTables::open(const SamplerOptions& options,
                                                        const bpf_object* object,
-                                                       ExecCount exec_count) {
+                                                       ExecCount exec_count, FirstParts first) {
   if (options.call_graph != LS_CALL_GRAPH_DWARF) return std::make_unique<StackTables>();
-  auto tables = UnwindTables::open(object, options.unwind_bytes);
+  auto tables = UnwindTables::open(object, options.unwind_bytes, std::move(first));
   if (!tables) return std::move(tables).error();
   auto build = options.build_table;
   if (!build) build = [](UniqueFd file) { return build_unwind_table(std::move(file)); };

@@ -46,7 +46,7 @@ SharedArray<T>::~SharedArray() {
 UnwindTables::~UnwindTables() = default;
 
 Result<std::unique_ptr<UnwindTables>> UnwindTables::open(const bpf_object* object,
-                                                         std::size_t most_bytes) {
+                                                         std::size_t most_bytes, FirstParts first) {
   std::unique_ptr<UnwindTables> tables(new UnwindTables);
   auto modules =
       SharedArray<ls_unwind_module>::map(map_fd(object, "unwind_modules"), LS_UNWIND_MAX_MODULES);
@@ -54,14 +54,15 @@ Result<std::unique_ptr<UnwindTables>> UnwindTables::open(const bpf_object* objec
   tables->modules_ = *std::move(modules);
   const auto open_parts = [&]<class T>(GrowingArray<T>& array, const char* name,
                                        std::uint32_t values) {
-    array = GrowingArray<T>(map_fd(object, name), {name, sizeof(T), values});
+    array = GrowingArray<T>(map_fd(object, name), {name, sizeof(T), values}, first.take(name));
   };
   open_parts(tables->mappings_, "unwind_mappings", LS_UNWIND_PART_MAPPINGS);
   open_parts(tables->pages_, "unwind_pages", LS_UNWIND_PART_PAGES);
   open_parts(tables->rules_, "unwind_rules", LS_UNWIND_PART_RULES);
   tables->rows_ = GrowingArray<std::uint32_t>(
       map_fd(object, "unwind_blocks"),
-      {"unwind_rows", LS_UNWIND_BLOCK_ROWS * sizeof(std::uint32_t), LS_UNWIND_MAP_BLOCKS});
+      {"unwind_rows", LS_UNWIND_BLOCK_ROWS * sizeof(std::uint32_t), LS_UNWIND_MAP_BLOCKS},
+      first.take("unwind_blocks"));
   const std::size_t row_maps = std::clamp<std::size_t>(
       most_bytes / (kMapRows * sizeof(std::uint32_t)), 1, LS_UNWIND_MAX_BLOCK_MAPS);
   tables->free_rows_.add(0, row_maps * kMapRows);

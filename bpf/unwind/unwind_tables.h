@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bpf/load/first_parts.h"
 #include "bpf/unwind/free_ranges.h"
 #include "bpf/unwind/growing_array.h"
 #include "bpf/wire/unwind_wire.h"
@@ -42,9 +43,10 @@ class SharedArray {
 
 class UnwindTables {
  public:
-  // Opens the maps of a loaded object. `most_bytes` is the limit of rows in bytes.
+  // Opens the maps of a loaded object. `most_bytes` is the limit of rows in bytes. `first`: of its
+  // arrays, as far as they are there.
   static Result<std::unique_ptr<UnwindTables>> open(const bpf_object* object,
-                                                    std::size_t most_bytes);
+                                                    std::size_t most_bytes, FirstParts first = {});
   ~UnwindTables();
 
   // Returns the number of the module. Fails with kLimit if there is no room, and with kMalformed if

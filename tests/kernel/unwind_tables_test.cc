@@ -2,8 +2,11 @@
 // does not fit leaves nothing behind.
 #include "bpf/unwind/unwind_tables.h"
 
+#include <bpf/bpf.h>
+
 #include <random>
 
+#include "bpf/load/loading.h"
 #include "kernel/unwind_maps.h"
 #include "support/catch.h"
 
@@ -17,7 +20,7 @@ constexpr Pid kPid{4711};
 
 struct Tables {
   explicit Tables(std::size_t most_bytes = kOneMap) : object(load_unwinder()) {
-    auto opened = UnwindTables::open(object->object(), most_bytes);
+    auto opened = UnwindTables::open(object->object(), most_bytes, object->take_first_parts());
     REQUIRE(opened);
     tables = *std::move(opened);
   }
@@ -42,6 +45,23 @@ struct Tables {
 };
 
 }  // namespace
+
+TEST_CASE("unwind tables: the first parts of all arrays are there when the programs are") {
+  const std::unique_ptr<BpfObject> object = load_unwinder();
+  FirstParts parts = object->take_first_parts();
+  for (const char* name : {"unwind_mappings", "unwind_pages", "unwind_rules", "unwind_blocks"}) {
+    INFO(name);
+    const UniqueFd part = parts.take(name);
+    REQUIRE(part.valid());
+    const std::uint32_t first = 0;
+    std::uint32_t held = 0;
+    REQUIRE(bpf_map_lookup_elem(map_fd(object->object(), name), &first, &held) == 0);
+    bpf_map_info info{};
+    std::uint32_t size = sizeof info;
+    REQUIRE(bpf_obj_get_info_by_fd(part.get(), &info, &size) == 0);
+    CHECK(held == info.id);
+  }
+}
 
 TEST_CASE("unwind tables: a BPF program finds the rows that were added") {
   Tables own;
