@@ -22,6 +22,7 @@ constexpr Address kLongestFunction = Address{1} << 20;
 constexpr Address kLowestKernelAddress = Address{1} << 48;
 constexpr std::size_t kMaxText = std::size_t{256} << 20;
 constexpr std::size_t kMaxName = UINT16_MAX;
+constexpr std::string_view kPadding = "__pfx_";
 
 constexpr std::string_view kHidden =
     "the kernel hides its addresses: run as root or with CAP_SYSLOG, or set "
@@ -34,14 +35,40 @@ std::uint8_t badness_of(char type) {
 
 }  // namespace
 
+std::uint32_t KernelSymbols::Text::add(std::string_view name, std::string_view module) {
+  if (kPiece - used_ < name.size() + module.size()) {
+    pieces_.push_back(std::make_unique<char[]>(kPiece));  // NOLINT(modernize-avoid-c-arrays)
+    used_ = 0;
+  }
+  const auto place = static_cast<std::uint32_t>((pieces_.size() - 1) * kPiece + used_);
+  for (const std::string_view part : {name, module}) {
+    std::copy(part.begin(), part.end(), pieces_.back().get() + used_);
+    used_ += static_cast<std::uint32_t>(part.size());
+  }
+  return place;
+}
+
+std::string KernelSymbols::name_of(const Entry& entry) const {
+  std::string name(entry.is_padding != 0 ? kPadding : std::string_view());
+  return name.append(text_.at(entry.name, entry.name_size));
+}
+
+// Returns whether the entry is the padding of this function.
+bool KernelSymbols::is_padding_of(const Entry& entry, std::string_view name,
+                                  std::string_view module) const {
+  return entry.is_padding != 0 && entry.name_size == name.size() &&
+         entry.module_size == module.size() && text_.at(entry.name, name.size()) == name &&
+         text_.at(static_cast<std::uint32_t>(entry.name + name.size()), module.size()) == module;
+}
+
 // Sorts functions after data, and the best function last: find() takes the last entry of an
 // address. The best of several names is global and has the fewest underscores in front.
 bool KernelSymbols::less(const Entry& a, const Entry& b) const {
   if (a.address != b.address) return a.address < b.address;
   if ((a.badness == 0) != (b.badness == 0)) return b.badness != 0;
   if (a.badness != b.badness) return a.badness > b.badness;
-  const std::string_view name_a = name_of(a);
-  const std::string_view name_b = name_of(b);
+  const std::string name_a = name_of(a);
+  const std::string name_b = name_of(b);
   const std::size_t underscores_a = name_a.find_first_not_of('_');
   const std::size_t underscores_b = name_b.find_first_not_of('_');
   return underscores_a != underscores_b ? underscores_a > underscores_b : name_a > name_b;
@@ -54,7 +81,7 @@ bool KernelSymbols::add_line(std::string_view line) {
   auto [rest, problem] = std::from_chars(line.data(), end, entry.address, 16);
   if (problem != std::errc() || end - rest < 4 || rest[0] != ' ' || rest[2] != ' ') return false;
   const std::string_view names = line.substr(static_cast<std::size_t>(rest + 3 - line.data()));
-  const std::string_view name = names.substr(0, names.find('\t'));
+  std::string_view name = names.substr(0, names.find('\t'));
   std::string_view module = names.substr(std::min(name.size() + 1, names.size()));
   if (name.empty() || name.size() > kMaxName) return false;
   if (name.size() < names.size()) {
@@ -65,12 +92,13 @@ bool KernelSymbols::add_line(std::string_view line) {
   ++lines_;
   has_addresses_ |= entry.address != 0;
   if (entry.address < kLowestKernelAddress) return true;
-  entry.name = static_cast<std::uint32_t>(names_.size());
+  entry.is_padding = name.size() > kPadding.size() && name.starts_with(kPadding) ? 1 : 0;
+  if (entry.is_padding != 0) name.remove_prefix(kPadding.size());
   entry.name_size = static_cast<std::uint16_t>(name.size());
   entry.module_size = static_cast<std::uint8_t>(module.size());
   entry.badness = badness_of(rest[1]);
-  names_ += name;
-  names_ += module;
+  const bool known = !entries_.empty() && is_padding_of(entries_.back(), name, module);
+  entry.name = known ? entries_.back().name : text_.add(name, module);
   entries_.push_back(entry);
   return true;
 }
@@ -99,8 +127,6 @@ Result<KernelSymbols> KernelSymbols::finish(KernelSymbols symbols) {
     return Error{ErrorCode::kMalformed, "no line of /proc/kallsyms has the known form"};
   }
   if (!symbols.has_addresses_) return Error{ErrorCode::kPermission, std::string(kHidden)};
-  symbols.names_.shrink_to_fit();
-  symbols.entries_.shrink_to_fit();
   std::sort(symbols.entries_.begin(), symbols.entries_.end(),
             [&symbols](const Entry& a, const Entry& b) { return symbols.less(a, b); });
   return symbols;
@@ -118,9 +144,7 @@ std::optional<KernelSymbol> KernelSymbols::find(Address address) const {
   if (after == entries_.begin()) return std::nullopt;
   const Entry& entry = *std::prev(after);
   if (entry.badness == 0 || address - entry.address >= kLongestFunction) return std::nullopt;
-  const std::string_view module =
-      std::string_view(names_).substr(entry.name + entry.name_size, entry.module_size);
-  return KernelSymbol{name_of(entry), module};
+  return KernelSymbol{name_of(entry), text_.at(entry.name + entry.name_size, entry.module_size)};
 }
 
 Result<KernelSymbols> read_kernel_symbols() {

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +18,7 @@
 namespace labelscope::cli {
 
 struct KernelSymbol {
-  std::string_view name;    // as the kernel names it
+  std::string name;         // as the kernel names it
   std::string_view module;  // "ext4", "bpf"; empty for the kernel proper
 };
 
@@ -31,29 +33,45 @@ class KernelSymbols {
   static Result<KernelSymbols> finish(KernelSymbols symbols);
 
   // Returns the function that covers `address`; nullopt past the last symbol, in data, or far away
-  // from any. The views live as long as this object.
+  // from any. The view lives as long as this object.
   std::optional<KernelSymbol> find(Address address) const;
 
   // Returns the number of lines that are no symbol in the known form; they were left out.
   std::size_t malformed_lines() const { return malformed_lines_; }
 
  private:
-  // An entry has an offset into names_ and not a view, because names_ may move.
+  // A kernel has a hundred thousand symbols, so each byte counts. Half of them are the padding in
+  // front of a function: "__pfx_" and the function's name, which both share.
   struct Entry {
     Address address = 0;
-    std::uint32_t name = 0;
+    std::uint32_t name = 0;  // its place in text_
     std::uint16_t name_size = 0;
-    std::uint8_t module_size = 0;  // of the module's name, behind the symbol's
-    std::uint8_t badness = 0;      // of its type: the best function has the least; 0 is data
+    std::uint8_t module_size = 0;    // of the module's name, behind the symbol's
+    std::uint8_t badness : 7 {};     // of its type: the best function has the least; 0 is data
+    std::uint8_t is_padding : 1 {};  // the name has kPadding in front
+  };
+  // Text in pieces: one that grows as a whole would be there twice while it does.
+  class Text {
+   public:
+    std::uint32_t add(std::string_view name, std::string_view module);
+    std::string_view at(std::uint32_t place, std::size_t size) const {
+      if (size == 0) return {};  // which may be behind the last piece
+      return {pieces_[place / kPiece].get() + place % kPiece, size};
+    }
+
+   private:
+    // The longest name and module fit.
+    static constexpr std::uint32_t kPiece = std::uint32_t{128} << 10;
+    std::vector<std::unique_ptr<char[]>> pieces_;  // NOLINT(modernize-avoid-c-arrays)
+    std::uint32_t used_ = kPiece;                  // of the last piece
   };
   bool less(const Entry& a, const Entry& b) const;
   bool add_line(std::string_view line);
-  std::string_view name_of(const Entry& entry) const {
-    return std::string_view(names_).substr(entry.name, entry.name_size);
-  }
+  std::string name_of(const Entry& entry) const;
+  bool is_padding_of(const Entry& entry, std::string_view name, std::string_view module) const;
 
-  std::string names_;
-  std::vector<Entry> entries_;
+  Text text_;
+  std::deque<Entry> entries_;
   std::string rest_;  // the beginning of a line whose end is in the next piece
   std::size_t bytes_ = 0;
   std::size_t lines_ = 0;

@@ -1,6 +1,9 @@
 // KernelSymbols over frozen text, which has addresses and names in the kernel's own form.
 #include "cli/symbol/kernel_symbols.h"
 
+#include <string>
+#include <vector>
+
 #include "support/catch.h"
 
 using labelscope::ErrorCode;
@@ -41,6 +44,37 @@ TEST_CASE("kernel_symbols: an address belongs to the last function that begins b
 TEST_CASE(
     "kernel_symbols: of several names of one address the global one without underscores is shown") {
   CHECK(name_at(parse(kText), 0xffffffff81000234) == "helper");
+}
+
+TEST_CASE("kernel_symbols: the padding in front of a function has its own name") {
+  const KernelSymbols symbols = parse(
+      "ffffffff81000010 T __pfx_read\n"
+      "ffffffff81000020 T read\n"
+      "ffffffff81000030 T write\n"
+      "ffffffff81000040 t __pfx_map\t[one]\n"
+      "ffffffff81000050 t map\t[two]\n"
+      "ffffffff81000060 t __pfx_\n");
+  CHECK(name_at(symbols, 0xffffffff81000018) == "__pfx_read");
+  CHECK(name_at(symbols, 0xffffffff81000028) == "read");
+  CHECK(name_at(symbols, 0xffffffff81000038) == "write");
+  CHECK(name_at(symbols, 0xffffffff81000048) == "__pfx_map");
+  CHECK(symbols.find(0xffffffff81000048)->module == "one");
+  CHECK(symbols.find(0xffffffff81000058)->module == "two");
+  CHECK(name_at(symbols, 0xffffffff81000068) == "__pfx_");
+}
+
+TEST_CASE("kernel_symbols: names of any length stay whole") {
+  std::string text;
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < 40; ++i) {
+    names.push_back(std::string(1000 + 1621 * i, static_cast<char>('a' + i % 26)));
+    text += "ffffffff8100" + std::to_string(1000 + i) + " T " + names.back() + "\n";
+  }
+  const KernelSymbols symbols = parse(text);
+  for (unsigned i = 0; i < 40; ++i) {
+    const auto address = std::stoull("ffffffff8100" + std::to_string(1000 + i), nullptr, 16);
+    CHECK((name_at(symbols, address) == names[i]));
+  }
 }
 
 TEST_CASE("kernel_symbols: module names are kept") {
