@@ -113,6 +113,8 @@ void EarlyNames::run() {
   namer_.begin();
   Precedence::forgo();
   std::unique_lock lock(mutex_);
+  busy_ = false;
+  changed_.notify_all();
   // The worker ends with the thread that has started it, so this one stays.
   while (!ends_) {
     Wanted* wanted = over_ ? nullptr : next();

@@ -101,8 +101,8 @@ class EarlyNames {
   std::size_t text_ = 0;  // bytes of names
   bool over_ = false;     // no more requests begin
   bool ends_ = false;
-  bool busy_ = false;
-  Clock::time_point busy_since_;
+  bool busy_ = true;  // the thread uses namer_, at first to start the worker
+  Clock::time_point busy_since_ = Clock::now();
   std::atomic<bool> cancelled_ = false;
   std::thread thread_;
 };
