@@ -20,6 +20,8 @@
 #                                agree (10 minutes; it makes a program with 1 GB of debug information, and needs
 #                                8 GB of memory for the other tools)
 #   scripts/bench.sh waits       what it costs to measure waits, next to bpftrace (8 minutes)
+#   scripts/bench.sh beside      how long nginx, redis, Go and Java wait: labelscope, perf and bpftrace next to the
+#                                programs' own accounts and schedstat (a minute; with the programs that are installed)
 #   scripts/bench.sh python      what labels cost a program in Python, next to the same calls in C
 #   scripts/bench.sh node        the same for a program in Node.js, next to AsyncLocalStorage
 #   scripts/bench.sh java        what labels cost a program in Java, next to the same calls in C
@@ -54,9 +56,9 @@ done
 ((${#benches[@]} > 0)) || benches=(labels elf samples writer)
 for bench in "${benches[@]}"; do
   case $bench in
-    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | start | naming | waits | python | java | node) ;;
+    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | start | naming | waits | beside | python | java | node) ;;
     -h | --help) usage; exit 0 ;;
-    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, start, naming, waits, python, java or node)\n' "$bench" >&2; exit 2 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, start, naming, waits, beside, python, java or node)\n' "$bench" >&2; exit 2 ;;
   esac
 done
 
@@ -69,7 +71,7 @@ say "Building with $(build_jobs) jobs"
 targets=()
 for bench in "${benches[@]}"; do
   case $bench in
-    costs | stacks | overhead | start | waits) targets+=(labelscope) ;;
+    costs | stacks | overhead | start | waits | beside) targets+=(labelscope) ;;
     sources) targets+=(labelscope labelscope_go_labels) ;;
     chain) targets+=(test_sampler_unwind) ;;
     writer) targets+=(bench_writer bench_drop_in) ;;
@@ -133,6 +135,9 @@ for bench in "${benches[@]}"; do
       ;;
     waits)
       run "What it costs to measure waits" python3 "$root_dir/tests/bench/waits.py" --labelscope "$build/cli/labelscope"
+      ;;
+    beside)
+      run "How long programs wait" python3 "$root_dir/tests/bench/waits_beside.py" --labelscope "$build/cli/labelscope"
       ;;
     overhead)
       run "What a recording costs the program" python3 "$root_dir/tests/bench/overhead.py" --labelscope "$build/cli/labelscope"
