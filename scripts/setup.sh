@@ -65,6 +65,8 @@ llvm                llvm                    yaml2obj,yaml2obj-14
 jq                  jq                      jq
 gdb                 gdb                     gcore
 valgrind            valgrind                valgrind
+linux-perf          perf                    optional
+bpftrace            bpftrace                optional
 '
 # These are servers that tests start by themselves, on sockets in their own folders. Where there is
 # systemd, Debian also starts its own of each.
@@ -79,6 +81,7 @@ libapache2-mod-php                 php                optional
 apache2-bin                        httpd              optional
 haproxy                            haproxy            optional
 redis-server                       redis              optional
+nginx-light                        nginx              optional
 apache2-utils                      httpd-tools        optional
 curl                               curl               optional
 '
