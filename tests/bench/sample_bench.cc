@@ -37,7 +37,7 @@ double cpu_time() {
 }
 
 constexpr double kWantedPerSecond = 1e6;
-// Half of what it was: 40 of a row, 17 of its slots in the table, and 40 of its copy while it was
+// Half of what it was by computation: 40 of a row, 17 of its slots in the table, and 40 of its copy while it was
 // written.
 constexpr double kWantedBytesOfRow = 48;
 

@@ -16,7 +16,7 @@ constexpr std::size_t kBufferBytes = 256UL * 1024;
 // rows in which one label is nearly always new (99 MB):
 //   level 1                  276 ms, 13.2 MB      320 ms, 15.1 MB
 //   level 3                  305 ms, 13.7 MB      351 ms, 14.8 MB
-// libdeflate would take a third of that, but it has no streams: the whole profile would have to be
+// libdeflate takes less than half of that, but has no streams: the whole profile would have to be
 // in memory, or in many gzip members, of which some readers take the first one only.
 constexpr int kLevel = 1;
 
