@@ -37,8 +37,8 @@ double cpu_time() {
 }
 
 constexpr double kWantedPerSecond = 1e6;
-// Half of what it was by computation: 40 of a row, 17 of its slots in the table, and 40 of its copy while it was
-// written.
+// Half of what it was by computation: 40 of a row, 17 of its slots in the table, and 40 of its copy
+// while it was written.
 constexpr double kWantedBytesOfRow = 48;
 
 std::string output_path() {
