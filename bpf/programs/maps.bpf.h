@@ -11,6 +11,9 @@
 /* There is room for both parts of a stack. */
 #define LS_ROOM_BEHIND_BLOCKS ((LS_MAX_USER_FRAMES + LS_MAX_FRAMES) * 8)
 #define LS_WITH_PRESETS
+#ifdef LS_WITH_RETRY /* the kernel that can repeat reads can measure waits, too (off_cpu.bpf.h) */
+#define LS_WITH_READ_LOG
+#endif
 #include "bpf/programs/label_number.bpf.h"
 
 const volatile struct ls_config config = {};

@@ -407,7 +407,8 @@ static __always_inline void ls_read_patiently(__u32 index, struct ls_scratch* ow
   }
   ls_copy_process(own, &found);
   own->reading.x28 = ls_wanted_x28(0, &own->reading.recipes);
-  struct ls_retry_rounds rounds = {ls_known_pointer(own, ls_current_thread().pointer), index};
+  struct ls_retry_rounds rounds = {
+      ls_known_pointer(own->first_pointer_known, ls_current_thread().pointer), index};
   bpf_loop(LS_RETRY_ROUNDS, ls_read_and_touch, &rounds, 0);
 }
 

@@ -115,7 +115,8 @@ static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own
     return;
   }
   own->reading.x28 = retry->x28;
-  struct ls_retry_rounds rounds = {ls_known_pointer(own, ls_current_thread().pointer), index};
+  struct ls_retry_rounds rounds = {
+      ls_known_pointer(own->first_pointer_known, ls_current_thread().pointer), index};
   bpf_loop(LS_RETRY_ROUNDS, ls_read_and_touch, &rounds, 0);
   own->reading.labels.head.flags |= LS_RETRIED;
 }

@@ -57,7 +57,7 @@ static __always_inline void ls_read_current(__u32 index, struct ls_scratch* own)
     own->reading.fault.size = 0;
     return;
   }
-  ls_read_labels(index, ls_known_pointer(own, thread.pointer));
+  ls_read_labels(index, ls_known_pointer(own->first_pointer_known, thread.pointer));
 }
 
 /* Notes that the process has ended, so its labels are gone or will soon be. The thread still runs

@@ -42,12 +42,12 @@ static __always_inline struct ls_thread ls_current_thread(void) {
 
 /* Returns the thread pointer, or 0 while the kernel's saved value may be wrong
  * (thread_pointer.bpf.h). */
-static __always_inline __u64 ls_known_pointer(const struct ls_scratch* own, __u64 saved) {
+static __always_inline __u64 ls_known_pointer(__u32 first_pointer_known, __u64 saved) {
 #ifdef LS_THREAD_POINTER_LAGS
   __u64 both = bpf_get_current_pid_tgid();
-  if (both >> 32 == (__u32)both && !own->first_pointer_known) return 0;
+  if (both >> 32 == (__u32)both && !first_pointer_known) return 0;
 #else
-  (void)own;
+  (void)first_pointer_known;
 #endif
   return saved;
 }

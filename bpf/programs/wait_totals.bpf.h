@@ -74,14 +74,16 @@ static __always_inline void ls_add_waits(const struct ls_wait_key* key, __u64 ns
   if (bucket < LS_WAIT_BUCKETS) __sync_fetch_and_add(&total->log2[bucket], count);
 }
 
-/* Returns the number of the labels in `own`, which user space knows, or will know. */
-static __always_inline __u64 ls_told_number(struct ls_scratch* own, __u32 pid) {
+/* Returns the number of the labels in `own`. User space knows it, or will know it: but not if
+ * `untold` says that the labels could not be sent. */
+static __always_inline __u64 ls_number_to_tell(struct ls_scratch* own, __u32 pid, _Bool* untold) {
   const __u8 told = 1;
   __u64 seed = ls_mix(ls_mix(config.label_seed, (__u64)own->exec_count << 32 | pid), own->plan);
   __u64 number = ls_number_of_labels(&own->reading.labels, &own->numbering, seed);
   if (number < LS_FIRST_LABEL_NUMBER || bpf_map_lookup_elem(&label_numbers, &number)) return number;
   if (bpf_map_update_elem(&label_numbers, &number, &told, BPF_ANY)) {
     ls_count_other(LS_COUNT_LABEL_SETS_WITHOUT_ROOM);
+    *untold = 1;
     return LS_LABELS_WITHOUT_ROOM;
   }
   own->label_set.number = number;
@@ -91,8 +93,14 @@ static __always_inline __u64 ls_told_number(struct ls_scratch* own, __u32 pid) {
                              LS_RECORD_LABEL_SET)) {
     bpf_map_delete_elem(&label_numbers, &number);
     ls_count_other(LS_COUNT_DROPPED_LABEL_SETS);
+    *untold = 1;
   }
   return number;
+}
+
+static __always_inline __u64 ls_told_number(struct ls_scratch* own, __u32 pid) {
+  _Bool untold = 0;
+  return ls_number_to_tell(own, pid, &untold);
 }
 
 #endif /* LABELSCOPE_BPF_WAIT_TOTALS_BPF_H */

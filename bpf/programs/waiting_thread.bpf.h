@@ -4,8 +4,8 @@
 #ifndef LABELSCOPE_BPF_WAITING_THREAD_BPF_H
 #define LABELSCOPE_BPF_WAITING_THREAD_BPF_H
 
+#include "bpf/programs/label_memory.bpf.h"
 #include "bpf/programs/take_sample.bpf.h"
-#include "bpf/programs/wait_totals.bpf.h"
 
 /* This is the kernel's PF_KTHREAD. */
 #define LS_TASK_KERNEL 0x00200000
@@ -48,20 +48,60 @@ static __always_inline _Bool ls_is_recorded(const struct ls_found_process* found
   return process && !(process->until_exec && process->exec_count == *found->exec_count);
 }
 
-/* Reads the labels of the current thread, which leaves its processor. Returns their number. */
-static __always_inline __u64 ls_labels_at_leaving(const struct ls_found_process* found,
-                                                  struct ls_ids ids) {
-  struct ls_slot slot = ls_slot_of(LS_PROGRAM_SWITCH);
-  struct ls_scratch* own = ls_scratch_at(slot.index);
-  if (!own) return LS_UNREADABLE_VANISHED;
+/* Reads the labels of the current thread and numbers them, and remembers both if `memory` is not
+ * null. */
+static __always_inline __u64 ls_read_and_number(struct ls_slot slot, struct ls_scratch* own,
+                                                const struct ls_found_process* found,
+                                                const struct ls_label_basis* basis,
+                                                struct ls_label_memory* memory) {
+  _Bool untold = 0;
   ls_copy_process(own, found);
-  own->reading.x28 = ls_wanted_x28(0, &own->reading.recipes);
-  ls_read_current(slot.index, own);
+  own->reading.x28 = basis->x28;
+  ls_begin_log(&own->reading.log, memory != 0);
+  ls_read_labels(slot.index, basis->thread_pointer);
+  ls_reload();
+  if (memory) memory->what.range_count = 0;
   /* What is missing now may be there when the thread returns: the page, or the recipe of a program
    * that has just begun. */
   if (own->reading.fault.size || own->reading.labels.head.outcome == LS_UNREADABLE_NOT_RELOCATED)
     return LS_LABELS_LATER;
-  return ls_told_number(own, ids.pid);
+  __u64 number = ls_number_to_tell(own, basis->pid, &untold);
+  if (!memory || untold) return number;
+  memory->number = number;
+  memory->basis = *basis;
+  ls_remember(memory, &own->reading.log);
+  return number;
+}
+
+/* Returns the number of the labels of the current thread, which leaves its processor. */
+static __always_inline __u64 ls_labels_at_leaving(const struct ls_found_process* found,
+                                                  struct ls_ids ids) {
+  const struct ls_process* process = found->process;
+  struct ls_slot slot = ls_slot_of(LS_PROGRAM_SWITCH);
+  struct ls_scratch* own = ls_scratch_at(slot.index);
+  if (!own) return LS_UNREADABLE_VANISHED;
+  const struct ls_label_basis basis = {
+      .plan = process->plan,
+      .thread_pointer = ls_known_pointer(process->first_pointer_known, ls_current_thread().pointer),
+      .x28 = ls_wanted_x28(0, &process->recipes),
+      .exec_count = *found->exec_count,
+      .pid = ids.pid};
+  struct ls_label_memory* memory = ls_label_memory_of_current();
+  if (memory && memory->rest) {
+    memory->rest--;
+    memory = 0;
+  }
+  if (memory) {
+    if (ls_has_same_labels(memory, &basis, &own->reading.log)) {
+      memory->misses = 0;
+      return memory->number;
+    }
+    if (memory->what.range_count != 0 && ++memory->misses >= LS_MOST_MISSES) {
+      memory->misses = 0;
+      memory->rest = LS_REST;
+    }
+  }
+  return ls_read_and_number(slot, own, found, &basis, memory);
 }
 
 #endif /* LABELSCOPE_BPF_WAITING_THREAD_BPF_H */

@@ -231,6 +231,28 @@ ls_tls_recipe random_recipe(Chance& chance, FakeMemory& memory) {
   return recipe;
 }
 
+// What a random process publishes, and its memory.
+struct RandomProcess {
+  explicit RandomProcess(Chance& chance) {
+    for (Address page = 0; page < kArenaPages + 2; ++page) {
+      memory.map(kArena + page * FakeMemory::kPage, 1);
+    }
+    std::vector<std::uint64_t> noise(64);
+    for (std::uint64_t& word : noise) word = chance.below(~0ULL);
+    memory.put_bytes(chance.in_arena(), std::as_bytes(std::span(noise)));
+    memory.map(kTp, 64);
+    for (std::uint64_t i = 0, n = 1 + chance.below(LS_MAX_PUBLISHERS); i < n; ++i) {
+      recipes.push_back(random_recipe(chance, memory));
+    }
+    for (std::uint64_t holes = chance.below(3); holes > 0; --holes) {
+      memory.unmap_page(chance.in_arena());
+    }
+    fake_first_thread = chance.one_in(2);
+  }
+  FakeMemory memory;
+  std::vector<ls_tls_recipe> recipes;
+};
+
 }  // namespace
 
 TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on random memory") {
@@ -245,23 +267,9 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
   unsigned of_elastic = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {
     Chance chance(seed);
-    FakeMemory memory;
-    for (Address page = 0; page < kArenaPages + 2; ++page) {
-      memory.map(kArena + page * FakeMemory::kPage, 1);
-    }
-    std::vector<std::uint64_t> noise(64);
-    for (std::uint64_t& word : noise) word = chance.below(~0ULL);
-    memory.put_bytes(chance.in_arena(), std::as_bytes(std::span(noise)));
-    memory.map(kTp, 64);
-    std::vector<ls_tls_recipe> recipes;
-    for (std::uint64_t i = 0, n = 1 + chance.below(LS_MAX_PUBLISHERS); i < n; ++i) {
-      recipes.push_back(random_recipe(chance, memory));
-    }
-    for (std::uint64_t holes = chance.below(3); holes > 0; --holes) {
-      memory.unmap_page(chance.in_arena());
-    }
-    const bool first = chance.one_in(2);
-    fake_first_thread = first;
+    RandomProcess process(chance);
+    const auto& [memory, recipes] = process;
+    const bool first = fake_first_thread;
     Observation kernel = NativeReader(memory).observe(recipes, kTp, &facts);
     Observation reader = labelscope::observe(recipes, {kTp, Tid{}, nullptr, &facts, first}, memory);
     INFO("seed " << seed);
@@ -291,4 +299,49 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
   REQUIRE(variables > 500);
   REQUIRE(of_node > 50);
   REQUIRE(of_elastic > 50);
+}
+
+// The truth is the walk itself: where the bytes that it has read are still the same, it has the
+// same result.
+TEST_CASE("remembered_reads: equal bytes at the remembered places mean equal labels") {
+  constexpr std::uint64_t kSeed = 0x1234'5678'9abc'def0;
+  unsigned remembered = 0;
+  unsigned seen_changes = 0;
+  unsigned unlike = 0;
+  unsigned joined = 0;
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    Chance chance(seed);
+    RandomProcess process(chance);
+    INFO("seed " << seed);
+    NativeReader reader(process.memory);
+    static_cast<void>(reader.observe(process.recipes, kTp));
+    const std::vector<std::byte> record = reader.record();
+    const std::uint64_t number = native_label_number(kSeed);
+    if (!native_remember()) continue;
+    ++remembered;
+    joined += native_remembered_ranges() < process.recipes.size();
+    REQUIRE(native_has_same_bytes());
+    for (int change = 0; change < 20; ++change) {
+      const Address at =
+          native_remembered_place(static_cast<std::uint32_t>(chance.below(6)), chance.below(4096));
+      std::byte old{};
+      REQUIRE(process.memory.read(at, {&old, 1}));
+      process.memory.put(at, old ^ std::byte{static_cast<unsigned char>(1 + chance.below(255))});
+      const bool same = native_has_same_bytes();
+      static_cast<void>(reader.observe(process.recipes, kTp));
+      const bool equal = reader.record() == record && native_label_number(kSeed) == number;
+      REQUIRE((equal || !same));
+      seen_changes += !same;
+      unlike += !equal;
+      process.memory.put(at, old);
+    }
+    REQUIRE(native_has_same_bytes());
+    process.memory.unmap_page(native_remembered_place(0, 0));
+    REQUIRE(!native_has_same_bytes());
+  }
+  // This shows that the random cases reach what they are about.
+  CHECK(remembered > 500);
+  CHECK(seen_changes > 1000);
+  CHECK(unlike > 500);
+  CHECK(joined > 50);
 }

@@ -6,7 +6,9 @@
 // The helpers must be declared before the code that uses them.
 #include "bpf/wire/wire.h"
 #define LS_WITH_PRESETS
+#define LS_WITH_READ_LOG
 #include "bpf/programs/label_number.bpf.h"
+#include "bpf/programs/remembered_reads.bpf.h"
 
 long (*fake_probe_read_user)(void* out, __u32 size, __u64 address);
 __u32 fake_thread_number;
@@ -40,6 +42,7 @@ struct native_record native_observe(const struct ls_recipes* recipes, __u64 thre
                                     __u64 x28) {
   scratch.reading.recipes = *recipes;
   scratch.reading.x28 = x28;
+  ls_begin_log(&scratch.reading.log, 1);
   ls_read_labels(0, thread_pointer);
   scratch.answer.retry_id = 1;
   scratch.answer.record.type = LS_RECORD_LABELS;
@@ -51,6 +54,21 @@ struct native_record native_observe(const struct ls_recipes* recipes, __u64 thre
 
 __u64 native_label_number(__u64 seed) {
   return ls_number_of_labels(&scratch.reading.labels, &scratch.numbering, seed);
+}
+
+static struct ls_image image;
+
+bool native_remember(void) {
+  return scratch.reading.fault.size == 0 && ls_make_image(&image, &scratch.reading.log);
+}
+
+bool native_has_same_bytes(void) { return ls_has_same_bytes(&image.what, &scratch.reading.log); }
+
+__u32 native_remembered_ranges(void) { return image.what.range_count; }
+
+__u64 native_remembered_place(__u32 range, __u64 offset) {
+  const struct ls_range* one = &image.what.ranges[range % image.what.range_count];
+  return one->address + offset % one->size;
 }
 
 void native_soil(unsigned char byte) { memset(&scratch, byte, sizeof(scratch)); }

@@ -37,6 +37,14 @@ struct native_record native_observe(const struct ls_recipes* recipes, __u64 thre
                                     __u64 x28);
 /* The number of the label set that native_observe() has read last (programs/label_number.bpf.h). */
 __u64 native_label_number(__u64 seed);
+/* Remembers what native_observe() has read last (programs/remembered_reads.bpf.h). Returns false if
+ * that is too much, or not the whole. */
+bool native_remember(void);
+/* Returns whether all that is remembered is still there. */
+bool native_has_same_bytes(void);
+__u32 native_remembered_ranges(void);
+/* An address of a remembered range; any numbers will do. */
+__u64 native_remembered_place(__u32 range, __u64 offset);
 /* Fills the scratch with a byte, in place of what an earlier sample might have left. */
 void native_soil(unsigned char byte);
 

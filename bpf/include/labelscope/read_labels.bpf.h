@@ -78,7 +78,7 @@
  * call it: about 50,000 instructions together, of the million that it allows. They use 300 bytes of
  * stack.
  *
- * Three macros, to be defined before this header is included:
+ * Four macros, to be defined before this header is included:
  *   LS_READ_TASK   Reads the memory of a given task, not of the current one:
  *                  ls_read_labels(task, index, thread_pointer). For sleepable programs (task
  *                  iterators) from Linux 5.18 on, because it calls bpf_copy_from_user_task(). The
@@ -86,7 +86,9 @@
  *   LS_BPF_LOOP    Walks with bpf_loop(), from Linux 5.17 on. The verifier then checks far fewer
  *                  instructions, and the program loads sooner. LS_READ_TASK implies it.
  *   LS_WITH_PRESETS  Reads the labels of presets, too (labelscope/preset_program.h). The program
- *                  then also defines ls_preset_at(), and a reading takes 4 KiB more. */
+ *                  then also defines ls_preset_at(), and a reading takes 4 KiB more.
+ *   LS_WITH_READ_LOG  reading.log keeps what was read (labelscope/bpf/read_log.bpf.h), if you call
+ *                  ls_begin_log() before. It is for programs of the current task. */
 #ifndef LABELSCOPE_READ_LABELS_BPF_H
 #define LABELSCOPE_READ_LABELS_BPF_H
 
@@ -115,6 +117,9 @@ struct ls_reading {
 #ifdef LS_WITH_PRESETS
   struct ls_preset_run preset;
 #endif
+#ifdef LS_WITH_READ_LOG
+  struct ls_read_log log;
+#endif
   /* the register in user mode, for recipes of kind LS_IN_REGISTER (aarch64); 0 if it is not
    * known */
   __u64 x28;
@@ -140,8 +145,13 @@ static __always_inline const struct ls_preset_program* ls_preset_at(__u32 preset
 #define LS_FUNCTION __attribute__((noinline))
 #define LS_OF_TASK
 #define LS_TASK
+#ifdef LS_WITH_READ_LOG
+#define LS_MEMORY(reading) \
+  { .fault = &(reading)->fault, .log = &(reading)->log }
+#else
 #define LS_MEMORY(reading) \
   { .fault = &(reading)->fault }
+#endif
 #endif
 
 static __always_inline void ls_clear_labels(struct ls_labels* out) {

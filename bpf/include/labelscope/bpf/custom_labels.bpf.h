@@ -240,8 +240,11 @@ static __always_inline _Bool ls_read_set(const struct ls_memory* memory, struct 
 static __always_inline _Bool ls_read_slots(const struct ls_memory* memory, struct ls_walk* walk,
                                            __u64 set, __u64 count) {
   __u64 address = (__u64)(unsigned long)walk->set.storage;
-  if (LS_UNTAGGED(address) == LS_UNTAGGED(set) + sizeof(walk->set) && count <= walk->slots_ahead)
+  if (LS_UNTAGGED(address) == LS_UNTAGGED(set) + sizeof(walk->set) && count <= walk->slots_ahead) {
+    ls_look_at(memory, sizeof(walk->set) + count * sizeof(walk->slots[0]));
     return 1;
+  }
+  ls_look_at(memory, sizeof(walk->set));
   return ls_read_user(memory, walk->slots, count * sizeof(walk->slots[0]), address);
 }
 
@@ -254,7 +257,10 @@ static __always_inline __u32 ls_walk_labels(const struct ls_memory* memory, stru
   if (!ls_read_user(memory, &address, sizeof(address), variable)) return LS_UNREADABLE_NOT_RESIDENT;
   if (address == 0) return LS_UNLABELLED;
   if (!ls_read_set(memory, walk, address)) return LS_UNREADABLE_NOT_RESIDENT;
-  if (walk->set.count == 0) return LS_UNLABELLED;
+  if (walk->set.count == 0) {
+    ls_look_at(memory, sizeof(walk->set));
+    return LS_UNLABELLED;
+  }
   if (!walk->set.storage) return LS_UNREADABLE_MALFORMED;
 
   __u64 count = walk->set.count;

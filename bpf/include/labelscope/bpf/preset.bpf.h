@@ -42,6 +42,7 @@ static __always_inline __u32 ls_preset_thread_number(struct ls_preset_host* host
 }
 
 static __always_inline int ls_preset_thread_name(struct ls_preset_host* host, __u8* out) {
+  ls_depend_on_more(host->memory); /* a thread may change its name */
   return ls_own_name(host->memory, out);
 }
 

@@ -34,6 +34,10 @@
   }
 #endif
 
+#ifdef LS_WITH_READ_LOG
+#include "labelscope/bpf/read_log.bpf.h"
+#endif
+
 /* The last read that failed. The size is 0 if none did. */
 struct ls_fault {
   __u64 address;
@@ -44,6 +48,9 @@ struct ls_fault {
  * another task. It is on the stack, and the compiler replaces it by its members. */
 struct ls_memory {
   struct ls_fault* fault;
+#ifdef LS_WITH_READ_LOG
+  struct ls_read_log* log; /* may be null */
+#endif
 #ifdef LS_READ_TASK
   struct task_struct* task;
 #endif
@@ -57,7 +64,35 @@ static __always_inline long ls_copy(const struct ls_memory* memory, void* out, _
   return bpf_copy_from_user_task(out, size, from, memory->task, 0);
 #else
   (void)memory;
-  return bpf_probe_read_user(out, size, from);
+  long error = bpf_probe_read_user(out, size, from);
+#ifdef LS_WITH_READ_LOG
+  if (memory->log && memory->log->wanted) {
+    if (error)
+      ls_spoil_log(memory->log);
+    else
+      ls_log_read(memory->log, out, size, (__u64)(unsigned long)from);
+  }
+#endif
+  return error;
+#endif
+}
+
+/* The labels depend on something that is not in memory. */
+static __always_inline void ls_depend_on_more(const struct ls_memory* memory) {
+#ifdef LS_WITH_READ_LOG
+  ls_spoil_log(memory->log);
+#else
+  (void)memory;
+#endif
+}
+
+/* Of the last read only so many bytes are looked at. */
+static __always_inline void ls_look_at(const struct ls_memory* memory, __u64 size) {
+#ifdef LS_WITH_READ_LOG
+  ls_trim_log(memory->log, size);
+#else
+  (void)memory;
+  (void)size;
 #endif
 }
 
@@ -121,6 +156,14 @@ static __always_inline long ls_read_text(const struct ls_memory* memory, __u8* o
    * text that it has cut. */
   long size = bpf_probe_read_user_str(out, LS_TEXT_SIZE + 1, (const void*)(unsigned long)address);
   if (size > 0) {
+#ifdef LS_WITH_READ_LOG
+    if (memory->log && memory->log->wanted) {
+      if (size > LS_TEXT_SIZE) /* it goes on behind what was read */
+        ls_spoil_log(memory->log);
+      else
+        ls_log_read(memory->log, out, size, address);
+    }
+#endif
     out[LS_TEXT_SIZE - 1] = 0;
     return size;
   }
