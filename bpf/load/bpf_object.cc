@@ -339,6 +339,12 @@ Status BpfObject::put_presets(const ls_process& process) {
 
 Status BpfObject::add_process(Pid pid, const ls_process& process) {
   if (Status status = put_presets(process); !status) return status;
+  // This comes before all: what is not noted here is not looked up in the other maps.
+  const std::uint32_t remainder = static_cast<std::uint32_t>(raw(pid)) % LS_PID_REMAINDERS;
+  const std::uint32_t may_be = 1;
+  if (bpf_map_update_elem(map_fd(object_, "maybe_recorded"), &remainder, &may_be, BPF_ANY) != 0) {
+    return system_error(errno, "cannot write to the map of processes");
+  }
   std::uint32_t first = 0;
   // The count comes before the process itself: a sampled process always has a count.
   if (bpf_map_update_elem(exec_counts_fd_, &pid, &first, BPF_ANY) == 0 &&

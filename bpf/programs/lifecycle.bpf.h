@@ -50,6 +50,7 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
   /* The value is copied straight from one entry to the other, because it is too large for the
    * stack. */
   struct ls_process* copy = 0;
+  ls_note_recorded(child_pid); /* before it is */
   if (child_pid != 0 &&
       !bpf_map_update_elem(&exec_counts, &child_pid, &child_exec_count, BPF_ANY) &&
       !bpf_map_update_elem(&processes, &child_pid, found.process, BPF_ANY))

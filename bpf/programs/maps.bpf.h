@@ -64,6 +64,28 @@ static __always_inline const struct ls_preset_program* ls_preset_at(__u32 preset
   return bpf_map_lookup_elem(&presets, &preset);
 }
 
+/* Whether a process may be recorded, by the remainder of its number: 0 means that it is not. One
+ * load finds that out, in programs that see every switch of the machine. Nothing is ever set back
+ * to 0: another process may have the same remainder. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, __u32);
+  __uint(max_entries, LS_PID_REMAINDERS);
+} maybe_recorded SEC(".maps");
+
+static __always_inline _Bool ls_may_be_recorded(__u32 pid) {
+  __u32 remainder = pid % LS_PID_REMAINDERS;
+  const __u32* may = bpf_map_lookup_elem(&maybe_recorded, &remainder);
+  return may && *may;
+}
+
+static __always_inline void ls_note_recorded(__u32 pid) {
+  __u32 remainder = pid % LS_PID_REMAINDERS;
+  __u32* may = bpf_map_lookup_elem(&maybe_recorded, &remainder);
+  if (may) *may = 1;
+}
+
 /* How often each process has executed another program since it is sampled. Only on_exec() counts
  * here. The number is not in `processes`, because user space replaces whole entries of that map,
  * and an exec at that moment would get lost. The recipes in `processes` have the count that they

@@ -57,21 +57,23 @@ struct {
 /* Returns the weight of a wait: its length if that is `unit` or more. A shorter one weighs `unit`
  * with the probability length / unit, and otherwise nothing. So the weights of many short waits add
  * up to their time, a long one is never missed, and no thread has more than two samples for each
- * `unit` of its time (N. Duffield, C. Lund, M. Thorup: "Learn more, sample less", 2005). */
-static __always_inline __u64 ls_draw(__u64 length, __u64 unit) {
+ * `unit` of its time (N. Duffield, C. Lund, M. Thorup: "Learn more, sample less", 2005).
+ * `chance` is a random number of 32 bits. */
+static __always_inline __u64 ls_draw(__u64 length, __u64 unit, __u32 chance) {
   if (length >= unit) return length;
-  return ((__u64)bpf_get_prandom_u32() * unit) >> 32 < length ? unit : 0;
+  return (chance * unit) >> 32 < length ? unit : 0;
 }
 
 /* Returns the system call that a task is in, or one of LS_CALL_... (sample_kind.h). */
 static __always_inline __s32 ls_system_call_of(struct task_struct* task) {
-  struct pt_regs___ls_call* registers = (struct pt_regs___ls_call*)bpf_task_pt_regs(task);
+  /* The verifier knows the type of what this returns, so no helper is needed to read it. */
+  const struct pt_regs___ls_call* registers = (const void*)bpf_task_pt_regs(task);
 #if defined(__TARGET_ARCH_arm64)
-  __s32 call = BPF_CORE_READ(registers, syscallno);
-  __u64 mode = BPF_CORE_READ(registers, pstate);
+  __s32 call = registers->syscallno;
+  __u64 mode = registers->pstate;
 #else
-  __s32 call = (__s32)BPF_CORE_READ(registers, orig_ax);
-  __u64 mode = BPF_CORE_READ(registers, cs);
+  __s32 call = (__s32)registers->orig_ax;
+  __u64 mode = registers->cs;
 #endif
   if (call < 0) return LS_CALL_NONE;
   return LS_IS_32_BIT(mode) ? call | LS_CALL_32_BIT : call;
@@ -110,7 +112,7 @@ static __always_inline void ls_add_late(struct ls_off_cpu* thread, __u64 labels)
 
 /* Adds one part of a wait that has ended, and returns its weight as a sample. */
 static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, __u64 ns,
-                                         __u64 unit) {
+                                         __u64 unit, __u32 chance) {
   if (ns == 0 || part >= LS_WAIT_PARTS) return 0;
   thread->account.ns[part] += ns;
   if (thread->labels == LS_LABELS_LATER) {
@@ -123,7 +125,7 @@ static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, 
                               .part = part};
     ls_add_waits(&key, ns, 1);
   }
-  __u64 drawn = ls_draw(ns, unit);
+  __u64 drawn = ls_draw(ns, unit, chance);
   thread->drawn_ns[part] += drawn;
   return drawn;
 }
@@ -219,9 +221,8 @@ struct ls_leaving {
   _Bool uninterruptible;
 };
 
-static __always_inline void ls_leave(struct task_struct* task, struct ls_leaving how, __u64 now) {
-  if (!ls_takes_samples(task)) return;
-  struct ls_ids ids = ls_ids_of_argument(task);
+static __always_inline void ls_leave(struct task_struct* task, struct ls_ids ids,
+                                     struct ls_leaving how, __u64 now) {
   struct ls_found_process found = ls_find_process(ids.pid);
   const _Bool exits = task->flags & LS_TASK_EXITING;
   /* The last thread of a process waits on, while the process is no longer known. */
@@ -262,9 +263,7 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_leaving
 
 static int ls_sample_wait(struct bpf_map* map, void* key, void* value);
 
-static __always_inline void ls_return(struct task_struct* task, __u64 now) {
-  if (!ls_takes_samples(task)) return;
-  struct ls_ids ids = ls_ids_of_argument(task);
+static __always_inline void ls_return(struct task_struct* task, struct ls_ids ids, __u64 now) {
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread) return;
   if (thread->left_ns == 0) {
@@ -285,8 +284,11 @@ static __always_inline void ls_return(struct task_struct* task, __u64 now) {
   __u32 zero = 0;
   const __u64* unit = bpf_map_lookup_elem(&off_cpu_unit, &zero);
   if (!unit) return;
-  __u64 drawn = ls_add_part(thread, thread->part, waited, *unit);
-  drawn |= ls_add_part(thread, LS_PART_RUNNABLE, queued, *unit);
+  /* Each part needs a number of its own, but not one that is independent of the other's. A product
+   * with an odd number takes each value once. */
+  __u32 chance = bpf_get_prandom_u32();
+  __u64 drawn = ls_add_part(thread, thread->part, waited, *unit, chance);
+  drawn |= ls_add_part(thread, LS_PART_RUNNABLE, queued, *unit, chance * 0x9e3779b1U);
   if (!drawn && thread->labels != LS_LABELS_LATER) return;
   /* The thread has not been in user mode since, so the sample that is scheduled takes it along. */
   if (thread->at_work) return;
@@ -314,18 +316,21 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, _Bool preempted, struct task_struct* leaves, struct task_struct* comes,
              unsigned int state) {
   (void)ctx;
+  struct ls_ids leaving = ls_waiter_ids(leaves);
+  struct ls_ids coming = ls_waiter_ids(comes);
+  if (leaving.pid == 0 && coming.pid == 0 && !config.blame) return 0;
   __u64 now = bpf_ktime_get_ns();
-  if (!(state & LS_STATE_DEAD)) {
+  if (leaving.pid != 0 && !(state & LS_STATE_DEAD)) {
     const struct ls_leaving how = {
         .runnable = preempted || state == 0,
         .stopped = !preempted && state & LS_STATE_STOPPED,
         .uninterruptible = !preempted && state & LS_STATE_UNINTERRUPTIBLE};
-    ls_leave(leaves, how, now);
-  } else {
+    ls_leave(leaves, leaving, how, now);
+  } else if (leaving.pid != 0) {
     ls_end_thread(leaves, now);
   }
   if (config.blame) ls_end_turn(leaves, now);
-  ls_return(comes, now);
+  if (coming.pid != 0) ls_return(comes, coming, now);
   return 0;
 }
 
@@ -349,8 +354,8 @@ int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct* task) {
   (void)ctx;
-  if (!ls_takes_samples(task)) return 0;
-  struct ls_ids ids = ls_ids_of_argument(task);
+  struct ls_ids ids = ls_waiter_ids(task);
+  if (ids.pid == 0) return 0;
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (thread && thread->left_ns != 0 && thread->woken_ns == 0)
     thread->woken_ns = bpf_ktime_get_ns();

@@ -43,6 +43,15 @@ static __always_inline _Bool ls_takes_samples(const struct task_struct* task) {
   return !(task->flags & (LS_TASK_KERNEL | config.worker_flag));
 }
 
+/* Returns the numbers of a thread whose waits may count. The process has the number 0 if they do
+ * not: most switches end here, so this costs no more than three loads. */
+static __always_inline struct ls_ids ls_waiter_ids(struct task_struct* task) {
+  struct ls_ids none = {};
+  if (!ls_takes_samples(task)) return none;
+  struct ls_ids ids = ls_ids_of_argument(task);
+  return ls_may_be_recorded(ids.pid) ? ids : none;
+}
+
 static __always_inline _Bool ls_is_recorded(const struct ls_found_process* found) {
   const struct ls_process* process = found->process;
   return process && !(process->until_exec && process->exec_count == *found->exec_count);

@@ -142,6 +142,9 @@ struct ls_process {
   __u64 plan;       /* distinguishes recipes: equal label bytes under others mean something else */
 };
 
+/* As many entries as `maybe_recorded` has. */
+#define LS_PID_REMAINDERS 4096
+
 /* A wait has two parts: until the thread is woken, and from then on until it has a processor. In
  * the first part signals may interrupt the thread, or not (state D, mostly for a device). */
 enum ls_wait_part {
