@@ -196,12 +196,16 @@ __noinline int ls_send_account(__u32 tid, __u64 ran_ns, __u64 now) {
 
 /* Labels that are missing at a switch are read again by the thread itself, which costs ten times as
  * much as the switch. Where that has failed so often in a row, as for a pointer that leads nowhere,
- * waits have that outcome, and it is tried again only after this time. */
+ * short waits have that outcome, and it is tried again only after this time. Beside a wait that is
+ * longer the reading costs nothing, and much time would have an outcome that may be an old one. */
 #define LS_MOST_FAILED_READS 16
 #define LS_READ_AGAIN_NS 100000000
+#define LS_SHORT_WAIT_NS 1000000
 
 static __always_inline _Bool ls_stays_missing(const struct ls_off_cpu* thread, __u64 now) {
-  return thread->failed_reads >= LS_MOST_FAILED_READS && now - thread->failed_ns < LS_READ_AGAIN_NS;
+  return thread->labels == LS_LABELS_LATER && !thread->at_work &&
+         thread->failed_reads >= LS_MOST_FAILED_READS &&
+         now - thread->failed_ns < LS_READ_AGAIN_NS && now - thread->left_ns < LS_SHORT_WAIT_NS;
 }
 
 /* Notes what a thread has read of its labels with page faults allowed. */
@@ -252,8 +256,6 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_ids ids
   /* While labels are missing, they stay so: the thread is still in the kernel. */
   else if (thread->labels != LS_LABELS_LATER || !thread->at_work)
     thread->labels = found.process ? ls_labels_at_leaving(&found, ids) : LS_UNREADABLE_VANISHED;
-  if (thread->labels == LS_LABELS_LATER && !thread->at_work && ls_stays_missing(thread, now))
-    thread->labels = thread->failed_labels;
   thread->system_call = how.stopped ? LS_CALL_STOPPED : ls_system_call_of(task);
   thread->part = how.uninterruptible ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
   thread->woken_ns = how.runnable ? now : 0;
@@ -278,6 +280,7 @@ static __always_inline void ls_return(struct task_struct* task, struct ls_ids id
   /* User space may have added the entry after `now` was read. */
   __u64 waited = woken > thread->left_ns ? woken - thread->left_ns : 0;
   __u64 queued = now > woken ? now - woken : 0;
+  if (ls_stays_missing(thread, now)) thread->labels = thread->failed_labels;
   if (config.blame) ls_blame_wait(thread, thread->left_ns, woken, now);
   thread->left_ns = 0;
   thread->account.waits++;
