@@ -61,30 +61,39 @@ class Fitting {
     return {group.pid, group.value, reason};
   }
   // Samples belong to no total if the totals have their labels by another meaning: that of a key
-  // which was published later, or of a process which has become another program. These borrow from
-  // the totals of their kin. But if there is time of unknown labels, it is all that they get: how
-  // much more they weigh is chance. And what was unreadable for the sample alone is in a total.
+  // which was published later, of a process which has become another program, or of a wait that
+  // began before the plan of its process was made. These borrow from totals of their kin which have
+  // more time than their own samples: there it is missing. But if there is time of unknown labels,
+  // it is all that they get: how much more they weigh is chance. And what was unreadable for the
+  // sample alone is in a total.
   void lend() {
-    std::unordered_map<WaitGroup, std::uint64_t, HashOfWaitGroup> orphans;  // their weights
+    std::unordered_map<WaitGroup, std::uint64_t, HashOfWaitGroup> weights;  // of samples of totals
+    std::unordered_map<WaitGroup, std::uint64_t, HashOfWaitGroup> orphans;  // weights of the others
     std::map<Kin, std::uint64_t> wanted;
     for (const SampleRow& row : profile_.rows) {
       const WaitGroup group = group_of(row);
-      if (!is_fitted(row) || unknown_[row.value].time_ns != 0 || is_unreadable(row.outcome) ||
-          fits_.contains(group)) {
-        continue;
+      if (!is_fitted(row)) continue;
+      if (fits_.contains(group)) {
+        weights[group] += row.weight_ns;
+      } else if (unknown_[row.value].time_ns == 0 && !is_unreadable(row.outcome)) {
+        orphans[group] += row.weight_ns;
+        wanted[kin_of(group)] += row.weight_ns;
       }
-      orphans[group] += row.weight_ns;
-      wanted[kin_of(group)] += row.weight_ns;
     }
     if (wanted.empty()) return;
+    const auto surplus = [&](const WaitRow& total) {
+      const auto known = weights.find(total);
+      const std::uint64_t sampled = known == weights.end() ? 0 : known->second;
+      return total.time_ns - std::min(total.time_ns, sampled);
+    };
     std::map<Kin, std::uint64_t> there;
-    for (const WaitRow& total : profile_.waits) there[kin_of(total)] += total.time_ns;
+    for (const WaitRow& total : profile_.waits) there[kin_of(total)] += surplus(total);
     std::map<Kin, std::uint64_t> lent;
     for (const WaitRow& total : profile_.waits) {
       const Kin kin = kin_of(total);
       const auto asked = wanted.find(kin);
       if (asked == wanted.end()) continue;
-      const std::uint64_t part = part_of(total.time_ns, asked->second, there[kin]);
+      const std::uint64_t part = part_of(surplus(total), asked->second, there[kin]);
       fits_[total].time_ns -= part;
       lent[kin] += part;
     }

@@ -209,6 +209,20 @@ TEST_CASE("wait_totals: samples of no total take no time of another reason") {
   CHECK(weights_of(profile) == std::vector<std::uint64_t>{0, 60});
 }
 
+TEST_CASE(
+    "wait_totals: a wait that got its labels meanwhile takes its time from where it is missing") {
+  constexpr std::byte kA[] = {std::byte{'a'}};
+  constexpr std::byte kB[] = {std::byte{'b'}};
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  builder.add(a_wait(60, kA), process);
+  builder.add(a_wait(2000, kB), process);  // it began before its process had a plan
+  builder.name_labels(1000, kA, process);
+  const WaitTotal totals[] = {a_total(1000, 60), a_total(LS_UNLABELLED, 2000)};
+  builder.add_totals(totals, always(process));
+  CHECK(weights_of(builder.take(0, 0)) == std::vector<std::uint64_t>{60, 2000});
+}
+
 TEST_CASE("wait_totals: an open wait takes nothing from one that came before it") {
   ProfileBuilder builder(10, 1000, {}, kWaitKinds);
   FakeProcess process;
