@@ -9,7 +9,8 @@ if ! "$LABELSCOPE" record --backend bpf --mode offcpu -o probe.jsonl -- true 2>"
 fi
 
 # expect_small_residues <recording>: at most 0.5 % of the time of each thread that lived longer than
-# a second, 10 us for each switch (thread_ledger.h), and what the host took from this machine.
+# a second, 25 us for each switch (thread_ledger.h: 7 us on a quiet machine, 17 us were measured beside
+# two other recordings, whose programs run before ours), and what the host took from this machine.
 stolen_ticks() { awk '$1 == "cpu" { print $9 }' /proc/stat; }
 ticks=$(stolen_ticks)
 expect_small_residues() {
@@ -17,7 +18,7 @@ expect_small_residues() {
   jq -se --argjson stolen "$stolen" 'map(select(.type == "thread_ledger" and .wall_ns > 1e9)) as $threads
     | ($threads | length) >= 9 and ($threads | all(.wall_ns == .cpu_ns + .runnable_ns + .waiting_ns
         + .blocked_ns + .open_ns + .residue_ns
-      and (.residue_ns | fabs) <= .wall_ns * 0.005 + .waits * 10000 + $stolen))' "$1" >/dev/null ||
+      and (.residue_ns | fabs) <= .wall_ns * 0.005 + .waits * 25000 + $stolen))' "$1" >/dev/null ||
     fail "the parts of a thread's time are not its time: $(grep thread_ledger "$1")"
 }
 
@@ -33,7 +34,7 @@ jq -se --slurpfile truth truth.json 'def near($a; $b; $slack): $a - $b > -(2e7 +
   (map(select(.type == "thread_ledger") | {key: (.tid | tostring), value: .}) | from_entries) as $seen
   | $truth[0].threads | length == 9 and all(. as $own | $seen[.tid | tostring] | (.wall_ns - $own.lived_ns) as $more
     | $more > 0 and near(.cpu_ns; $own.ran_ns; 0)
-      and near(.runnable_ns; $own.queued_ns; $more + 10000 * .waits))' whole.jsonl >/dev/null ||
+      and near(.runnable_ns; $own.queued_ns; $more + 25000 * .waits))' whole.jsonl >/dev/null ||
   fail "not what the threads say: $(cat truth.json) $(grep thread_ledger whole.jsonl)"
 
 # Two seconds out of their lives: each thread is there all the time, and the waits of "still" and of
