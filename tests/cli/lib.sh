@@ -64,6 +64,21 @@ need_sampling() {
     skip_test "sampling needs CAP_BPF and CAP_PERFMON, or root"
 }
 
+# Whether the last command says that the kernel is too old to sample waits. If its verifier refuses a program,
+# the message names the kernel, too, but without brackets: that is a failure.
+too_old_for_waits() { grep -q '(Linux 6.18)' "$work/stderr"; }
+# Skips the test if that is what the last command says.
+skip_before_waits() {
+  ! too_old_for_waits || skip_test "the kernel lets no thread sample itself (Linux 6.18)"
+}
+# Skips the test where waits cannot be sampled, before anything else is recorded.
+need_waits() {
+  need_sampling
+  "$LABELSCOPE" record --backend bpf --mode offcpu -o probe.jsonl -- true 2>"$work/stderr" && return
+  skip_before_waits
+  fail "--mode offcpu: $(cat "$work/stderr")"
+}
+
 need_command() {
   command -v "$1" >/dev/null || skip_test "$1 is not installed"
 }

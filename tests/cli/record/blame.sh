@@ -26,9 +26,9 @@ echo >&"$orders" # ends the one wait of the thread "late", which has begun befor
 pause_ms 1500
 echo e >&"$orders"
 finish
-if grep -q '(Linux 6.18)' "$work/stderr"; then
+if too_old_for_waits; then
   expect_status 1 "a kernel that is too old"
-  skip_test "the kernel lets no thread sample itself (Linux 6.18)"
+  skip_before_waits
 fi
 expect_status "$exit_ok" "a recording of blame"
 expect_ledger blame.jsonl

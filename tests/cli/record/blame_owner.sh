@@ -22,9 +22,9 @@ slowness=$((${LABELSCOPE_EMULATED:-0} ? 4 : 1))
 is_gone "$recorder" || pause_ms $((slowness * 4000))
 kill -INT "$recorder" 2>/dev/null || true
 finish
-if grep -q '(Linux 6.18)' "$work/stderr"; then
+if too_old_for_waits; then
   expect_status 1 "a kernel that is too old"
-  skip_test "the kernel lets no thread sample itself (Linux 6.18)"
+  skip_before_waits
 fi
 expect_status "$exit_ok" "a recording of owners"
 expect_ledger owner.jsonl

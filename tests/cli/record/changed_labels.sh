@@ -4,9 +4,7 @@ source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command python3
 run record --mode offcpu -F 199 -o changed.jsonl -- "$CHANGED_LABELS" 2000
-if grep -q 'Linux 6.18' "$work/stderr"; then
-  skip_test "the kernel lets no thread sample itself (Linux 6.18)"
-fi
+skip_before_waits
 expect_status "$exit_ok" "a recording of waits with changing labels"
 expect_ledger changed.jsonl
 grep '^{"' "$work/stdout" >truth.json

@@ -4,9 +4,7 @@ source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
 run record --mode offcpu -F 999 --ring-size 1 -o many.jsonl -- "$MANY_WAITS" 4 180000
-if grep -q '(Linux 6.18)' "$work/stderr"; then
-  skip_test "the kernel lets no thread sample itself (Linux 6.18)"
-fi
+skip_before_waits
 expect_status "$exit_ok" "a recording of very many waits"
 expect_ledger many.jsonl
 truth=$(grep '^{"flood"' "$work/stdout")

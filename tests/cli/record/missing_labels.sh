@@ -4,9 +4,7 @@ source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
 run record --mode offcpu --call-graph none -o missing.jsonl -- "$MISSING_LABELS" 4
-if grep -q '(Linux 6.18)' "$work/stderr"; then
-  skip_test "the kernel lets no thread sample itself (Linux 6.18)"
-fi
+skip_before_waits
 expect_status "$exit_ok" "a recording of waits without labels"
 costs=$(grep '^{"labels"' "$work/stdout")
 # To read with page faults allowed at each wait costs four times as much as all else.

@@ -5,10 +5,10 @@ need_sampling
 need_command jq
 need_command chrt
 run record --mode offcpu -F 499 -o off.jsonl -- "$TIMED_WAITS" 3
-if grep -q '(Linux 6.18)' "$work/stderr"; then
+if too_old_for_waits; then
   expect_status 1 "a kernel that is too old"
   expect_said 'waits are sampled by the threads themselves, and the kernel has no .*: --mode wall --backend ptrace'
-  skip_test "the kernel lets no thread sample itself (Linux 6.18)"
+  skip_before_waits
 fi
 expect_status "$exit_ok" "a recording of waits"
 expect_ledger off.jsonl

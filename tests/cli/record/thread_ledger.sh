@@ -1,12 +1,8 @@
 # How the time of each thread divides: CPU time, runnable, waiting and open waits are together the time
 # for which it exists, and each is what the thread's own clock and its schedstat say.
 source "${BASH_SOURCE%/*}/../lib.sh"
-need_sampling
+need_waits
 need_command jq
-if ! "$LABELSCOPE" record --backend bpf --mode offcpu -o probe.jsonl -- true 2>"$work/stderr"; then
-  grep -q '(Linux 6.18)' "$work/stderr" || fail "--mode offcpu: $(cat "$work/stderr")"
-  skip_test "the kernel lets no thread sample itself (Linux 6.18)"
-fi
 
 # expect_small_residues <recording>: at most 0.5 % of the time of each thread that lived longer than
 # a second, 25 us for each switch (thread_ledger.h: 7 us on a quiet machine, 17 us were measured beside

@@ -4,7 +4,7 @@ source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
 if ! "$LABELSCOPE" record --backend bpf --mode wall -o probe.jsonl -- true 2>"$work/stderr"; then
-  grep -q '(Linux 6.18)' "$work/stderr" || fail "--mode wall by BPF: $(cat "$work/stderr")"
+  too_old_for_waits || fail "--mode wall by BPF: $(cat "$work/stderr")"
   expect_said '--mode wall --backend ptrace samples threads that wait'
   # Without a wish for BPF it is done by ptrace, and said.
   run record --mode wall -d 300ms -o ptrace.jsonl -- sleep 1

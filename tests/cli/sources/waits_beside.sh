@@ -2,12 +2,8 @@
 # the kernel's schedstat and their own accounts say. What perf and bpftrace say of the same seconds is
 # shown beside.
 source "${BASH_SOURCE%/*}/../lib.sh"
-need_sampling
+need_waits
 need_command python3
-if ! "$LABELSCOPE" record --backend bpf --mode offcpu -o probe.jsonl -- true 2>"$work/stderr"; then
-  grep -q '(Linux 6.18)' "$work/stderr" || fail "--mode offcpu: $(cat "$work/stderr")"
-  skip_test "the kernel lets no thread sample itself (Linux 6.18)"
-fi
 python3 -B "$SOURCE_DIR/../bench/waits_beside.py" --labelscope "$LABELSCOPE" --seconds "$(rounds 2 10)" \
   --check >"$work/stdout" 2>"$work/stderr"
 case $? in
