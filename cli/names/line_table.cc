@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <optional>
+
+#include "cli/names/debug_bytes.h"
 
 namespace labelscope::cli {
 namespace {
@@ -17,60 +18,9 @@ constexpr std::uint32_t kEnd = UINT32_MAX;  // the file of a row that ends a seq
 // Each description of a table's files has a handful.
 constexpr std::size_t kMostFields = 64;
 
-// Reads forward and never past the end; there everything is 0.
-class Bytes {
- public:
-  explicit Bytes(std::span<const std::byte> bytes)
-      : at_(reinterpret_cast<const std::uint8_t*>(bytes.data())), end_(at_ + bytes.size()) {}
-
-  bool empty() const { return at_ == end_; }
-  std::size_t size() const { return static_cast<std::size_t>(end_ - at_); }
-  void skip(std::uint64_t count) { at_ += std::min<std::uint64_t>(count, size()); }
-  // Keeps only the next `count` bytes.
-  void cut(std::uint64_t count) { end_ = at_ + std::min<std::uint64_t>(count, size()); }
-  std::uint8_t byte() { return empty() ? std::uint8_t{0} : *at_++; }
-  std::uint64_t number(std::size_t size_of_it) {
-    std::uint64_t value = 0;
-    const std::size_t there = std::min({size_of_it, size(), sizeof value});
-    std::memcpy(&value, at_, there);
-    skip(size_of_it);
-    return value;
-  }
-  std::uint64_t leb() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; !empty(); shift += 7) {
-      const std::uint8_t part = byte();
-      if (shift < 64) value |= std::uint64_t{part & 0x7FU} << shift;
-      if ((part & 0x80) == 0) break;
-    }
-    return value;
-  }
-  std::int64_t signed_leb() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; !empty(); shift += 7) {
-      const std::uint8_t part = byte();
-      if (shift < 64) value |= std::uint64_t{part & 0x7FU} << shift;
-      if ((part & 0x80) != 0) continue;
-      if ((part & 0x40) != 0 && shift + 7 < 64) value |= ~std::uint64_t{0} << (shift + 7);
-      break;
-    }
-    return static_cast<std::int64_t>(value);
-  }
-  std::string_view text() {
-    const auto length = ::strnlen(reinterpret_cast<const char*>(at_), size());
-    const std::string_view found(reinterpret_cast<const char*>(at_), length);
-    skip(length + 1);
-    return found;
-  }
-
- private:
-  const std::uint8_t* at_;
-  const std::uint8_t* end_;
-};
-
 std::string_view text_at(std::span<const std::byte> section, std::uint64_t offset) {
   if (offset >= section.size()) return {};
-  return Bytes(section.subspan(static_cast<std::size_t>(offset))).text();
+  return DebugBytes(section.subspan(static_cast<std::size_t>(offset))).text();
 }
 
 }  // namespace
@@ -94,14 +44,14 @@ class LineTable::Reader {
     std::uint32_t file = 1;
     std::uint32_t line = 1;
   };
-  Bytes read_header(Bytes bytes, std::string_view folder);
-  void read_old_names(Bytes& bytes, std::string_view folder);
-  void read_names(Bytes& bytes);
-  bool read_descriptions(Bytes& bytes, std::vector<Field>& fields);
-  bool read_field(Bytes& bytes, const Field& field, File& file);
-  void run(Bytes bytes);
-  bool run_extended(Bytes& bytes);
-  bool run_standard(Bytes& bytes, unsigned opcode);
+  DebugBytes read_header(DebugBytes bytes, std::string_view folder);
+  void read_old_names(DebugBytes& bytes, std::string_view folder);
+  void read_names(DebugBytes& bytes);
+  bool read_descriptions(DebugBytes& bytes, std::vector<Field>& fields);
+  bool read_field(DebugBytes& bytes, const Field& field, File& file);
+  void run(DebugBytes bytes);
+  bool run_extended(DebugBytes& bytes);
+  bool run_standard(DebugBytes& bytes, unsigned opcode);
   void advance(std::uint64_t operations);
   bool emit(bool ends);
   void sort();
@@ -124,21 +74,21 @@ class LineTable::Reader {
 
 void LineTable::Reader::read(std::uint64_t offset, std::string_view folder) {
   if (offset >= sections_.lines.size()) return;
-  run(read_header(Bytes(sections_.lines.subspan(static_cast<std::size_t>(offset))), folder));
+  run(read_header(DebugBytes(sections_.lines.subspan(static_cast<std::size_t>(offset))), folder));
   sort();
 }
 
 // Returns the instructions, which lie behind the header.
-Bytes LineTable::Reader::read_header(Bytes bytes, std::string_view folder) {
+DebugBytes LineTable::Reader::read_header(DebugBytes bytes, std::string_view folder) {
   std::uint64_t length = bytes.number(4);
   wide_ = length == 0xFFFFFFFF;
   if (wide_) length = bytes.number(8);
   bytes.cut(length);
   version_ = bytes.number(2);
-  if (version_ < 2 || version_ > 5) return Bytes({});
+  if (version_ < 2 || version_ > 5) return DebugBytes({});
   if (version_ >= 5) bytes.skip(2);  // sizes of addresses and segments
   const std::uint64_t header = bytes.number(wide_ ? 8 : 4);
-  Bytes program = bytes;
+  DebugBytes program = bytes;
   program.skip(header);
   bytes.cut(header);
   least_instruction_ = bytes.byte();
@@ -157,7 +107,7 @@ Bytes LineTable::Reader::read_header(Bytes bytes, std::string_view folder) {
 }
 
 // Folder 0 is that of the unit, and files count from 1.
-void LineTable::Reader::read_old_names(Bytes& bytes, std::string_view folder) {
+void LineTable::Reader::read_old_names(DebugBytes& bytes, std::string_view folder) {
   table_.folders_.push_back(folder);
   while (!bytes.empty() && budget_.spend(Cost::kEntries)) {
     const std::string_view name = bytes.text();
@@ -175,7 +125,7 @@ void LineTable::Reader::read_old_names(Bytes& bytes, std::string_view folder) {
   }
 }
 
-bool LineTable::Reader::read_descriptions(Bytes& bytes, std::vector<Field>& fields) {
+bool LineTable::Reader::read_descriptions(DebugBytes& bytes, std::vector<Field>& fields) {
   fields.clear();
   const std::size_t count = bytes.byte();
   for (std::size_t i = 0; i < count; ++i) {
@@ -186,7 +136,7 @@ bool LineTable::Reader::read_descriptions(Bytes& bytes, std::vector<Field>& fiel
 }
 
 // Returns false if the size of the field is not known.
-bool LineTable::Reader::read_field(Bytes& bytes, const Field& field, File& file) {
+bool LineTable::Reader::read_field(DebugBytes& bytes, const Field& field, File& file) {
   std::string_view text;
   std::uint64_t number = 0;
   switch (field.form) {
@@ -228,7 +178,7 @@ bool LineTable::Reader::read_field(Bytes& bytes, const Field& field, File& file)
   return true;
 }
 
-void LineTable::Reader::read_names(Bytes& bytes) {
+void LineTable::Reader::read_names(DebugBytes& bytes) {
   std::vector<Field> fields;
   for (const bool folders : {true, false}) {
     if (!read_descriptions(bytes, fields) && !bytes.empty()) {
@@ -284,9 +234,9 @@ bool LineTable::Reader::emit(bool ends) {
 }
 
 // Returns false if the table ends here.
-bool LineTable::Reader::run_extended(Bytes& bytes) {
+bool LineTable::Reader::run_extended(DebugBytes& bytes) {
   const std::uint64_t size = bytes.leb();
-  Bytes operands = bytes;
+  DebugBytes operands = bytes;
   operands.cut(size);
   bytes.skip(size);
   switch (operands.byte()) {
@@ -315,7 +265,7 @@ bool LineTable::Reader::run_extended(Bytes& bytes) {
   }
 }
 
-bool LineTable::Reader::run_standard(Bytes& bytes, unsigned opcode) {
+bool LineTable::Reader::run_standard(DebugBytes& bytes, unsigned opcode) {
   switch (opcode) {
     case DW_LNS_copy:
       return emit(false);
@@ -342,7 +292,7 @@ bool LineTable::Reader::run_standard(Bytes& bytes, unsigned opcode) {
   }
 }
 
-void LineTable::Reader::run(Bytes bytes) {
+void LineTable::Reader::run(DebugBytes bytes) {
   while (!bytes.empty()) {
     const unsigned opcode = bytes.byte();
     bool goes_on = true;

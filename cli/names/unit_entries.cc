@@ -5,7 +5,6 @@
 #include <dwarf.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace labelscope::cli {
 namespace {
@@ -19,30 +18,6 @@ constexpr std::uint64_t kGnuAlternateText = 0x1f21;
 // Paying for each entry alone would take as long as reading it.
 constexpr unsigned kPaidAtOnce = 16;
 
-// Reads forward and never past the end; there everything is 0.
-class Bytes {
- public:
-  explicit Bytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-  bool empty() const { return at_ == bytes_.size(); }
-  std::uint8_t byte() {
-    return empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(bytes_[at_++]);
-  }
-  std::uint64_t leb() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; !empty(); shift += 7) {
-      const std::uint8_t part = byte();
-      if (shift < 64) value |= std::uint64_t{part & 0x7FU} << shift;
-      if ((part & 0x80) == 0) break;
-    }
-    return value;
-  }
-
- private:
-  std::span<const std::byte> bytes_;
-  std::size_t at_ = 0;
-};
-
 }  // namespace
 
 UnitEntries::UnitEntries(std::span<const std::byte> info, std::span<const std::byte> abbreviations,
@@ -52,14 +27,13 @@ UnitEntries::UnitEntries(std::span<const std::byte> info, std::span<const std::b
       place.abbreviations > abbreviations.size()) {
     return;
   }
-  begin_ = reinterpret_cast<const std::uint8_t*>(info.data());
-  at_ = begin_ + place.die;
-  end_ = begin_ + place.end;
+  left_ = DebugBytes(info.subspan(static_cast<std::size_t>(place.die),
+                                  static_cast<std::size_t>(place.end - place.die)));
   read_kinds(abbreviations.subspan(static_cast<std::size_t>(place.abbreviations)));
 }
 
 void UnitEntries::read_kinds(std::span<const std::byte> bytes) {
-  Bytes from(bytes);
+  DebugBytes from(bytes);
   for (std::uint64_t code = from.leb(); code != 0; code = from.leb()) {
     Kind kind;
     kind.tag = static_cast<unsigned>(std::min<std::uint64_t>(from.leb(), UINT16_MAX));
@@ -202,33 +176,16 @@ const UnitEntries::Kind* UnitEntries::kind_of(std::uint64_t code) const {
 }
 
 bool UnitEntries::skip(std::uint64_t size) {
-  if (size > static_cast<std::uint64_t>(end_ - at_)) {
-    at_ = end_;
-    return false;
-  }
-  at_ += size;
-  return true;
+  const bool is_there = size <= left_.size();
+  left_.skip(size);
+  return is_there;
 }
 
+// Returns 0 if not all of it is there.
 std::uint64_t UnitEntries::number(std::size_t size) {
-  std::uint64_t value = 0;
-  if (size > static_cast<std::size_t>(end_ - at_)) {
-    at_ = end_;
-    return 0;
-  }
-  std::memcpy(&value, at_, size);
-  at_ += size;
-  return value;
-}
-
-std::uint64_t UnitEntries::leb() {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0; at_ != end_; shift += 7) {
-    const std::uint8_t part = *at_++;
-    if (shift < 64) value |= std::uint64_t{part & 0x7FU} << shift;
-    if ((part & 0x80) == 0) break;
-  }
-  return value;
+  if (size <= left_.size()) return left_.number(size);
+  left_.skip(size);
+  return 0;
 }
 
 // `size` is what the entry says about how long its code is.
@@ -243,12 +200,11 @@ bool UnitEntries::take(const Step& step, UnitEntry& entry, std::uint64_t& size) 
       value = number(step.size);
       break;
     case Way::kLeb:
-      value = leb();
+      value = left_.leb();
       break;
     case Way::kText: {
-      const void* zero = std::memchr(at_, 0, static_cast<std::size_t>(end_ - at_));
-      at_ = zero == nullptr ? end_ : static_cast<const std::uint8_t*>(zero) + 1;
-      return zero != nullptr;
+      const std::size_t most = left_.size();
+      return left_.text().size() < most;
     }
     case Way::kBlock1:
       return skip(number(1));
@@ -257,10 +213,10 @@ bool UnitEntries::take(const Step& step, UnitEntry& entry, std::uint64_t& size) 
     case Way::kBlock4:
       return skip(number(4));
     case Way::kBlock:
-      return skip(leb());
+      return skip(left_.leb());
     case Way::kIndirect: {
       Step real;
-      const std::uint64_t form = leb();
+      const std::uint64_t form = left_.leb();
       if (form == DW_FORM_indirect || form == DW_FORM_implicit_const || !step_of(form, real)) {
         return false;
       }
@@ -301,13 +257,13 @@ bool UnitEntries::pay() {
 
 bool UnitEntries::next(UnitEntry& entry) {
   entry = {};
-  if (at_ == end_ || !pay()) return false;
-  entry.offset = static_cast<Dwarf_Off>(at_ - begin_);
-  const std::uint64_t code = leb();
+  if (left_.empty() || !pay()) return false;
+  entry.offset = offset();
+  const std::uint64_t code = left_.leb();
   if (code == 0) return true;
   const Kind* kind = kind_of(code);
   if (kind == nullptr || kind->tag == 0) {
-    at_ = end_;
+    left_ = DebugBytes({});
     return false;
   }
   entry.tag = kind->tag;
@@ -315,7 +271,7 @@ bool UnitEntries::next(UnitEntry& entry) {
   std::uint64_t size = 0;
   for (const Step& step : std::span(steps_).subspan(kind->first_step, kind->steps)) {
     if (take(step, entry, size)) continue;
-    at_ = end_;
+    left_ = DebugBytes({});
     return false;
   }
   if (size != 0 && __builtin_add_overflow(entry.start, size, &entry.end)) entry.end = 0;
@@ -326,10 +282,8 @@ bool UnitEntries::next(UnitEntry& entry) {
 
 // Returns false if the entry does not say where its sibling is, or something impossible.
 bool UnitEntries::jump_behind(const UnitEntry& entry) {
-  if (entry.sibling <= static_cast<Dwarf_Off>(at_ - begin_) || entry.sibling > place_.end) {
-    return false;
-  }
-  at_ = begin_ + entry.sibling;
+  if (entry.sibling <= offset() || entry.sibling > place_.end) return false;
+  left_.skip(entry.sibling - offset());
   return true;
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "cli/names/budget.h"
+#include "cli/names/debug_bytes.h"
 #include "labelscope/ids.h"
 
 namespace labelscope::cli {
@@ -59,7 +60,7 @@ class UnitEntries {
   // Goes on behind the children of `entry`, which was read last.
   bool skip_children(const UnitEntry& entry);
   // Returns where the next entry is.
-  Dwarf_Off offset() const { return static_cast<Dwarf_Off>(at_ - begin_); }
+  Dwarf_Off offset() const { return place_.end - left_.size(); }
 
  private:
   enum class Way : std::uint8_t {
@@ -91,18 +92,15 @@ class UnitEntries {
   bool take(const Step& step, UnitEntry& entry, std::uint64_t& size);
   bool skip(std::uint64_t size);
   std::uint64_t number(std::size_t size);
-  std::uint64_t leb();
 
   bool pay();
   bool jump_behind(const UnitEntry& entry);
 
   Budget& budget_;
   UnitPlace place_;
-  unsigned paid_ = 0;                    // so many entries are paid for already
-  std::size_t joinable_ = 0;             // as many steps if the last one may grow
-  const std::uint8_t* begin_ = nullptr;  // of the section
-  const std::uint8_t* at_ = nullptr;
-  const std::uint8_t* end_ = nullptr;
+  unsigned paid_ = 0;         // so many entries are paid for already
+  std::size_t joinable_ = 0;  // as many steps if the last one may grow
+  DebugBytes left_{{}};       // of the unit
   std::vector<Step> steps_;
   // Compilers number abbreviations from 1 on; others are in the map.
   std::vector<Kind> kinds_;
