@@ -2,9 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "cli/host/own_process.h"
@@ -90,7 +90,7 @@ bool EarlyNames::look_at(std::span<const Location> locations,
 }
 
 EarlyNames::Wanted* EarlyNames::file_of(const ProfileModule& module, const ModuleFile& file) {
-  const std::optional<Key> key = key_of(file);
+  const std::optional<FileKey> key = file_key(file);
   if (!key) return nullptr;
   if (const auto known = files_.find(*key); known != files_.end()) return known->second.get();
   if (files_.size() == most_files_) return nullptr;
@@ -100,12 +100,6 @@ EarlyNames::Wanted* EarlyNames::file_of(const ProfileModule& module, const Modul
   wanted->file = std::move(own);
   wanted->path = module.path;
   return files_.emplace(*key, std::move(wanted)).first->second.get();
-}
-
-std::optional<EarlyNames::Key> EarlyNames::key_of(const ModuleFile& file) {
-  struct stat status {};
-  if (file == nullptr || !file->valid() || ::fstat(file->get(), &status) != 0) return std::nullopt;
-  return Key{status.st_dev, status.st_ino, status.st_ctim.tv_sec, status.st_ctim.tv_nsec};
 }
 
 void EarlyNames::run() {
@@ -197,7 +191,7 @@ void EarlyNames::finish(const std::function<bool()>& cancelled) {
 }
 
 std::unique_ptr<EarlyNames::File> EarlyNames::take(const ModuleFile& file) {
-  const auto entry = files_.find(key_of(file).value_or(Key()));
+  const auto entry = files_.find(file_key(file).value_or(FileKey()));
   if (entry == files_.end()) return nullptr;
   Wanted& wanted = *entry->second;
   // It may have changed before it was opened.

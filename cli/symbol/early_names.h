@@ -15,8 +15,6 @@
 // of their own.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -26,11 +24,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -75,7 +71,6 @@ class EarlyNames {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Key = std::tuple<dev_t, ino_t, std::int64_t, std::int64_t>;
   struct Wanted {
     ModuleFile file;  // a descriptor of our own: the recording may close its one
     std::string path;
@@ -83,7 +78,6 @@ class EarlyNames {
     File found;
     bool refused = false;
   };
-  static std::optional<Key> key_of(const ModuleFile& file);
   Wanted* file_of(const ProfileModule& module, const ModuleFile& file);
   void run();
   Wanted* next();
@@ -96,7 +90,7 @@ class EarlyNames {
   std::vector<Wanted*> of_module_;  // null: not for early naming
   mutable std::mutex mutex_;        // guards all below
   std::condition_variable changed_;
-  std::map<Key, std::unique_ptr<Wanted>> files_;
+  std::map<FileKey, std::unique_ptr<Wanted>> files_;
   std::size_t named_ = 0;
   std::size_t text_ = 0;  // bytes of names
   bool over_ = false;     // no more requests begin

@@ -55,6 +55,10 @@ std::string seconds(FileNamer::Duration time) {
   return seconds_text(std::chrono::duration_cast<milliseconds>(time));
 }
 
+FileKey key_of(const struct stat& status) {
+  return {status.st_dev, status.st_ino, status.st_ctim.tv_sec, status.st_ctim.tv_nsec};
+}
+
 }  // namespace
 
 FileNamer::FileNamer(Options options)
@@ -65,6 +69,12 @@ FileNamer::FileNamer(Options options)
       left_(options_.most_of_all) {}
 
 FileNamer::~FileNamer() = default;
+
+std::optional<FileKey> file_key(const ModuleFile& file) {
+  struct stat status {};
+  if (file == nullptr || !file->valid() || ::fstat(file->get(), &status) != 0) return std::nullopt;
+  return key_of(status);
+}
 
 void FileNamer::end_early() {
   early_ = false;
@@ -174,7 +184,7 @@ NamedFile::NamedFile(FileNamer& namer, ModuleFile file, std::string path, std::s
     problem_ = "the file cannot be used: it is not a regular file";
     return;
   }
-  key_ = {status.st_dev, status.st_ino, status.st_ctim.tv_sec, status.st_ctim.tv_nsec};
+  key_ = key_of(status);
   memory_ = bounded_memory(kWorkerMemory + extra_memory(file_->get()));
   if (const auto known = namer_.troubles_.find(key_); known != namer_.troubles_.end()) {
     problem_ = known->second.why;
@@ -198,12 +208,7 @@ NamedFile::~NamedFile() {
   namer_.ask(std::move(request), left_);
 }
 
-bool NamedFile::is_about(const ModuleFile& file) const {
-  struct stat now {};
-  return file != nullptr && ::fstat(file->get(), &now) == 0 &&
-         key_ ==
-             FileNamer::FileKey{now.st_dev, now.st_ino, now.st_ctim.tv_sec, now.st_ctim.tv_nsec};
-}
+bool NamedFile::is_about(const ModuleFile& file) const { return file_key(file) == key_; }
 
 bool NamedFile::open() {
   if (opened_ || unusable_) return opened_ && !unusable_;

@@ -20,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,12 @@
 #include "cli/worker/worker.h"
 
 namespace labelscope::cli {
+
+// Device, inode, and time of the last change: a file that is written anew is another one. The time
+// is the kernel's own (ctime), since an owner may give a file any mtime.
+using FileKey = std::tuple<dev_t, ino_t, std::int64_t, std::int64_t>;
+// Returns nothing if the file is not open.
+std::optional<FileKey> file_key(const ModuleFile& file);
 
 class FileNamer {
  public:
@@ -80,9 +87,6 @@ class FileNamer {
 
  private:
   friend class NamedFile;
-  // Device, inode, and time of the last change: a file that is written anew is another one. The
-  // time is the kernel's own (ctime), since an owner may give a file any mtime.
-  using FileKey = std::tuple<dev_t, ino_t, std::int64_t, std::int64_t>;
   struct Trouble {
     bool without_debug = false;  // it was not tried yet, or it has worked
     std::string why;
@@ -146,7 +150,7 @@ class NamedFile {
   std::string path_;
   std::string_view task_;
   std::uint64_t first_bytes_;
-  FileNamer::FileKey key_;
+  FileKey key_;
   std::uint64_t number_;
   unsigned known_to_ = 0;  // the worker's generation when it opened the file
   bool opened_ = false;
