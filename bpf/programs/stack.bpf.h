@@ -9,6 +9,7 @@
 #include <linux/bpf_perf_event.h>
 
 #include "bpf/programs/maps.bpf.h"
+#include "bpf/programs/user_registers.bpf.h"
 #ifdef LS_WITH_UNWIND
 #include "bpf/programs/unwind.bpf.h"
 #else
@@ -71,7 +72,8 @@ static __always_inline void ls_take_stack(void* ctx, const bpf_user_pt_regs_t* r
   } else {
     ls_take_user_stack(ctx, registers, slot, own);
   }
-  if (config.kernel_stacks)
+  /* An event that comes in user mode has interrupted no function of the kernel. */
+  if (config.kernel_stacks && !(registers && LS_IS_USER(LS_MODE(registers))))
     own->sample.stack.kernel_frames =
         ls_append_stack(ctx, slot, own, 0, LS_COUNT_KERNEL_STACK_FAILED);
 }

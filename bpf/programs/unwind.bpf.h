@@ -208,6 +208,7 @@ static __always_inline void ls_start_unwinding(const bpf_user_pt_regs_t* registe
 
   w->at.start = 0;
   w->at.end = 0;
+  w->window.size = 0;
   w->process.count = 0;
   if (process && process->exec_count == own->exec_count) w->process = *process;
   s->mark = 0;

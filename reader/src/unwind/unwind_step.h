@@ -29,6 +29,7 @@
 
 #include "labelscope/label_blocks.h" /* LS_ASSERT */
 #include "unwind/stack.h"
+#include "unwind/stack_window.h"
 #include "unwind/unwind_lists.h"
 
 /* Registers have DWARF numbers. On x86-64 they are r0 to r15, on aarch64 x0 to x30 and sp. */
@@ -80,6 +81,7 @@ struct ls_unwind {
   __u8 left_out; /* 1 if a frame is missing: whatever the stack reaches, it is not whole */
   /* those of interrupted code, valid while pc is no return address */
   __u64 registers[LS_UNWIND_REGISTERS];
+  struct ls_stack_window window;
 };
 
 /* Returns -1 if `left` is less than `right`, else 0. Both must be below 2^63. */
@@ -171,9 +173,10 @@ static __always_inline _Bool ls_unwind_choose(struct ls_unwind* w) {
   return 1;
 }
 
+/* Reads one word or two. */
 static __always_inline _Bool ls_read_stack(const struct ls_memory* memory, struct ls_unwind* w,
-                                           void* out, __u32 size, __u64 address) {
-  if (ls_read_user(memory, out, size, address)) return 1;
+                                           __u64* out, __u32 size, __u64 address) {
+  if (ls_read_words(memory, &w->window, out, size, address)) return 1;
   w->end = LS_STACK_NOT_RESIDENT;
   return 0;
 }
@@ -204,7 +207,10 @@ static __always_inline void ls_step_to_interrupted(const struct ls_memory* memor
     __u64 pstate;
   } saved;
   /* The offset is that of uc_mcontext.regs behind siginfo_t. */
-  if (!ls_read_stack(memory, w, &saved, sizeof(saved), w->sp + 128 + 184)) return;
+  if (!ls_read_user(memory, &saved, sizeof(saved), w->sp + 128 + 184)) {
+    w->end = LS_STACK_NOT_RESIDENT;
+    return;
+  }
   if (saved.pstate >> 32 || (saved.pstate & 0xf)) {
     w->end = LS_STACK_BAD_RETURN;
     return;
@@ -221,7 +227,10 @@ static __always_inline void ls_step_to_interrupted(const struct ls_memory* memor
     __u64 segments; /* cs in the lowest 16 bits */
   } saved;
   /* ucontext_t has flags, link and stack before the registers. */
-  if (!ls_read_stack(memory, w, &saved, sizeof(saved), w->sp + 40)) return;
+  if (!ls_read_user(memory, &saved, sizeof(saved), w->sp + 40)) {
+    w->end = LS_STACK_NOT_RESIDENT;
+    return;
+  }
   if (saved.flags >> 32 || (saved.segments & 3) != 3) {
     w->end = LS_STACK_BAD_RETURN;
     return;
@@ -401,45 +410,41 @@ static __always_inline _Bool ls_find_cfa(const struct ls_memory* memory, struct 
 
 static __always_inline void ls_step_by_rule(const struct ls_memory* memory, struct ls_unwind* w,
                                             const struct ls_unwind_rule* rule) {
-  struct {
-    __u64 fp;
-    __u64 ra;
-  } saved = {};
+  __u64 pair[2] = {}; /* frame pointer and return address, as calls and pushes leave them */
   __u64 cfa = 0;
   _Bool neighbours = rule->fp == LS_FP_AT_CFA && rule->fp_offset + 8 == rule->ra_offset;
 
   if (!ls_find_cfa(memory, w, rule, &cfa)) return;
   if (rule->ra == LS_RA_AT_CFA || rule->ra == LS_RA_OTHER_STACK) {
     if (neighbours) {
-      if (!ls_read_stack(memory, w, &saved, sizeof(saved), cfa + (__s64)rule->fp_offset)) return;
-    } else if (!ls_read_stack(memory, w, &saved.ra, sizeof(saved.ra),
-                              cfa + (__s64)rule->ra_offset)) {
+      if (!ls_read_stack(memory, w, pair, sizeof(pair), cfa + (__s64)rule->fp_offset)) return;
+    } else if (!ls_read_stack(memory, w, &pair[1], sizeof(pair[1]), cfa + (__s64)rule->ra_offset)) {
       return;
     }
-  } else if (!ls_find_register(memory, w, (__u64)rule->ra_offset, &saved.ra)) {
+  } else if (!ls_find_register(memory, w, (__u64)rule->ra_offset, &pair[1])) {
     return;
   }
   if (rule->fp == LS_FP_LOST) {
     w->fp_lost = 1;
   } else if (rule->fp == LS_FP_AT_CFA) {
     if (!neighbours &&
-        !ls_read_stack(memory, w, &saved.fp, sizeof(saved.fp), cfa + (__s64)rule->fp_offset)) {
+        !ls_read_stack(memory, w, &pair[0], sizeof(pair[0]), cfa + (__s64)rule->fp_offset)) {
       return;
     }
-    w->fp = saved.fp;
+    w->fp = pair[0];
     w->fp_lost = 0;
   } else if (rule->fp == LS_FP_AT_FP && !w->fp_lost) {
-    if (!ls_read_stack(memory, w, &saved.fp, sizeof(saved.fp), w->fp + (__s64)rule->fp_offset)) {
+    if (!ls_read_stack(memory, w, &pair[0], sizeof(pair[0]), w->fp + (__s64)rule->fp_offset)) {
       return;
     }
-    w->fp = saved.fp;
+    w->fp = pair[0];
   }
 #if !defined(__TARGET_ARCH_arm64)
   ls_find_rbx(w, rule, cfa);
 #endif
   w->sp = cfa;
   /* A return address is looked up one byte before, so this is looked up at its own. */
-  ls_go_to_caller(w, rule->ra == LS_RA_OTHER_STACK ? saved.ra + 1 : saved.ra);
+  ls_go_to_caller(w, rule->ra == LS_RA_OTHER_STACK ? pair[1] + 1 : pair[1]);
 }
 
 /* Returns whether the code at w->pc is known. If not, w->end is set. Call this before the frame is
