@@ -15,6 +15,7 @@
 #   scripts/bench.sh chain       a million stacks compared with the program's own account (5 minutes)
 #   scripts/bench.sh overhead    how much slower a program gets while it is recorded, next to perf record -g and
 #                                bpftrace, above an empty event and an empty BPF program (8 minutes)
+#   scripts/bench.sh growth      how the cost of a sample grows with calls, labels, threads, processes, modules (8 minutes)
 #   scripts/bench.sh start       how soon a recording begins and ends, and what memory it takes, next to perf record -g (3 minutes)
 #   scripts/bench.sh naming      how fast addresses get names, next to perf script, addr2line and llvm-symbolizer, and whether the names
 #                                agree (10 minutes; it makes a program with 1 GB of debug information, and needs
@@ -56,9 +57,9 @@ done
 ((${#benches[@]} > 0)) || benches=(labels elf samples writer)
 for bench in "${benches[@]}"; do
   case $bench in
-    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | start | naming | waits | beside | python | java | node) ;;
+    labels | elf | samples | writer | costs | stacks | sources | chain | overhead | growth | start | naming | waits | beside | python | java | node) ;;
     -h | --help) usage; exit 0 ;;
-    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, start, naming, waits, beside, python, java or node)\n' "$bench" >&2; exit 2 ;;
+    *) printf 'bench.sh: unknown benchmark: %s (labels, elf, samples, writer, costs, stacks, sources, chain, overhead, growth, start, naming, waits, beside, python, java or node)\n' "$bench" >&2; exit 2 ;;
   esac
 done
 
@@ -71,7 +72,7 @@ say "Building with $(build_jobs) jobs"
 targets=()
 for bench in "${benches[@]}"; do
   case $bench in
-    costs | stacks | overhead | start | waits | beside) targets+=(labelscope) ;;
+    costs | stacks | overhead | growth | start | waits | beside) targets+=(labelscope) ;;
     sources) targets+=(labelscope labelscope_go_labels) ;;
     chain) targets+=(test_sampler_unwind) ;;
     writer) targets+=(bench_writer bench_drop_in) ;;
@@ -141,6 +142,9 @@ for bench in "${benches[@]}"; do
       ;;
     overhead)
       run "What a recording costs the program" python3 "$root_dir/tests/bench/overhead.py" --labelscope "$build/cli/labelscope"
+      ;;
+    growth)
+      run "How the cost of a sample grows" python3 "$root_dir/tests/bench/growth.py" --labelscope "$build/cli/labelscope"
       ;;
     start)
       run "How soon a recording begins and ends" python3 "$root_dir/tests/bench/start.py" --labelscope "$build/cli/labelscope"
