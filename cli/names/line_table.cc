@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "cli/names/debug_bytes.h"
+#include "cli/names/dwarf_names.h"
 
 namespace labelscope::cli {
 namespace {
@@ -344,10 +345,11 @@ std::string LineTable::file(std::uint64_t number) const {
   const File& file = files_[static_cast<std::size_t>(number)];
   std::string path;
   if (!file.name.starts_with('/') && file.folder < folders_.size()) {
-    path = folders_[static_cast<std::size_t>(file.folder)];
+    path = folders_[static_cast<std::size_t>(file.folder)].substr(0, kMaxDwarfText);
     if (!path.empty()) path += '/';
   }
-  return path.append(file.name);
+  path.append(file.name.substr(0, kMaxDwarfText));
+  return path.substr(0, kMaxDwarfText);
 }
 
 std::size_t LineTable::bytes() const {

@@ -40,7 +40,8 @@ class LineTable {
   };
   // Returns null if the table says nothing about the address.
   const Place* find(Address address) const;
-  // Returns the path of a file by its number; empty if there is none.
+  // Returns the path of a file by its number; empty if there is none. It is cut where other text of
+  // DWARF is (dwarf_names.h).
   std::string file(std::uint64_t number) const;
   std::size_t rows() const { return rows_.size(); }
   std::size_t bytes() const;

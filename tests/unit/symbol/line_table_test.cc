@@ -7,9 +7,12 @@
 #include <fcntl.h>
 
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/names/debug_sections.h"
+#include "cli/names/dwarf_names.h"
 #include "labelscope/unique_fd.h"
 #include "support/catch.h"
 #include "support/paths.h"
@@ -66,11 +69,12 @@ void compare_files(Dwarf_Die& unit, const LineTable& table) {
   CHECK(table.file(count).empty());
 }
 
-LineTable table_of(const std::vector<std::byte>& section, std::uint64_t offset = 0) {
+LineTable table_of(const std::vector<std::byte>& section, std::uint64_t offset = 0,
+                   std::string_view folder = "/folder") {
   Budget budget;
   LineSections sections;
   sections.lines = section;
-  return LineTable(sections, offset, "/folder", budget);
+  return LineTable(sections, offset, folder, budget);
 }
 
 // Returns a table of version 4 with one file, "a", in the folder of its unit. Its special opcodes
@@ -141,6 +145,15 @@ TEST_CASE("line_table: a sequence is used up to its end, and without one not at 
   auto cut = whole;
   cut.resize(cut.size() - 3);
   CHECK(table_of(cut).rows() == 0);
+}
+
+// A longer one would not fit into a packet of the worker.
+TEST_CASE("line_table: a path is cut where other text of DWARF is") {
+  const auto section = version_4({0, 9, 2, 0, 16, 0, 0, 0, 0, 0, 0, 1, 14, 0, 1, 1});
+  for (const std::size_t length : {kMaxDwarfText - 3, kMaxDwarfText, 3 * kMaxDwarfText}) {
+    const std::string folder = "/" + std::string(length, 'x');
+    CHECK(table_of(section, 0, folder).file(1) == (folder + "/a").substr(0, kMaxDwarfText));
+  }
 }
 
 TEST_CASE("line_table: rows beyond the budget are left out, and the budget says so") {
