@@ -1,5 +1,5 @@
 // All of this is foreign: reading ends at the end of the unit, goes only forward, and pays for each
-// entry and each attribute of an abbreviation.
+// entry, each abbreviation and each of its attributes.
 #include "cli/names/unit_entries.h"
 
 #include <dwarf.h>
@@ -35,6 +35,7 @@ UnitEntries::UnitEntries(std::span<const std::byte> info, std::span<const std::b
 void UnitEntries::read_kinds(std::span<const std::byte> bytes) {
   DebugBytes from(bytes);
   for (std::uint64_t code = from.leb(); code != 0; code = from.leb()) {
+    if (!budget_.spend(Cost::kEntries)) return;
     Kind kind;
     kind.tag = static_cast<unsigned>(std::min<std::uint64_t>(from.leb(), UINT16_MAX));
     kind.has_children = from.byte() != 0;

@@ -201,6 +201,21 @@ TEST_CASE("unit_entries: a budget that is spent ends the unit") {
   CHECK(budget.left_out().find("entries of debug information") != std::string::npos);
 }
 
+TEST_CASE("unit_entries: abbreviations without attributes are paid for, too") {
+  Budget::Limits limits;
+  limits.most[static_cast<std::size_t>(Cost::kEntries)] = 1000;
+  Budget budget(limits);
+  std::vector<std::byte> kinds;
+  for (int i = 1; i <= 1001; ++i) {
+    const auto kind = bytes({0x80 | (i & 0x7f), i >> 7, DW_TAG_member, 0, 0, 0});
+    kinds.insert(kinds.end(), kind.begin(), kind.end());
+  }
+  const auto info = bytes({1, 1});
+  UnitEntry entry;
+  CHECK_FALSE(entries_of(info, kinds, budget).next(entry));
+  CHECK(budget.left_out().find("entries of debug information") != std::string::npos);
+}
+
 TEST_CASE("debug_sections: memory of a file is told from other memory") {
   const UniqueFd fd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   Elf* read = elf_begin(fd.get(), (elf_version(EV_CURRENT), ELF_C_READ), nullptr);
