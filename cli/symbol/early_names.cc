@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "cli/host/own_process.h"
@@ -50,7 +51,12 @@ std::size_t text_of(const std::vector<SourceLine>& lines) {
 EarlyNames::EarlyNames(FileNamer& namer) : namer_(namer), most_files_(most_files()) {
   namer_.begin_early();
   namer_.set_cancelled([this] { return cancelled_.load(); });
-  thread_ = std::thread([this] { run(); });
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    busy_ = false;
+    over_ = true;  // all names are found at the end
+  }
 }
 
 EarlyNames::~EarlyNames() {
@@ -60,7 +66,7 @@ EarlyNames::~EarlyNames() {
     ends_ = true;
     changed_.notify_all();
   }
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   // Nothing is asked any more, not even to close a file.
   namer_.set_cancelled([] { return true; });
   files_.clear();

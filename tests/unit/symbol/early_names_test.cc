@@ -2,11 +2,16 @@
 // are the same with and without, whatever went wrong before the end.
 #include "cli/symbol/early_names.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <thread>
 
 #include "loaded_module.h"
@@ -87,6 +92,25 @@ void look_at_all(EarlyNames& early, const Recorded& recording) {
   while (!early.look_at(recording.locations, recording.modules, recording.files)) {
   }
 }
+
+// Leaves no room for the stack of another thread.
+class NoRoomForStacks {
+ public:
+  NoRoomForStacks() {
+    REQUIRE(::getrlimit(RLIMIT_AS, &before_) == 0);
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto used = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const rlimit little{used + (std::uint64_t{1} << 20), before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_AS, &little) == 0);
+  }
+  NoRoomForStacks(const NoRoomForStacks&) = delete;
+  NoRoomForStacks& operator=(const NoRoomForStacks&) = delete;
+  ~NoRoomForStacks() { ::setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_{};
+};
 
 // Launches an honest worker that calls `act` before it answers an early request.
 Launcher worker_that(void (*act)()) {
@@ -171,6 +195,25 @@ TEST_CASE("early_names: a file that has changed since is named anew") {
   symbolize_after(early, profile, recording, namer);
   CHECK(launches > 1);
   CHECK(profile.locations[0].lines.empty());
+}
+
+TEST_CASE("early_names: without a thread, all names are found at the end") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  skip_test("a sanitizer ends the program that has no memory for it");
+#endif
+  const Recorded recording = recorded();
+  FileNamer namer(honest_naming());
+  std::optional<EarlyNames> early;
+  {
+    const NoRoomForStacks no_room;
+    early.emplace(namer);
+  }
+  look_at_all(*early, recording);
+  CHECK(early->waiting() == 0);
+  early->finish();
+  Profile profile = recording.profile();
+  symbolize_after(*early, profile, recording, namer);
+  check_same_names(profile, named_at_the_end(recording));
 }
 
 TEST_CASE("early_names: a worker that dies before the end costs no names") {
