@@ -77,10 +77,15 @@ FramePlace* FrameProgram::place(OrdinaryFrame& state, std::uint64_t number) cons
   return nullptr;
 }
 
-bool FrameProgram::set_place(std::uint64_t number, FramePlace::Kind kind, std::int64_t offset) {
+// Both are foreign, so that their product may not fit. Then it wraps, as in libdw.
+std::uint64_t FrameProgram::by_data_factor(std::uint64_t value) const {
+  return value * static_cast<std::uint64_t>(common_.data_factor);
+}
+
+bool FrameProgram::set_place(std::uint64_t number, FramePlace::Kind kind, std::uint64_t offset) {
   if (number == numbers_.stack_pointer) return false;
   FramePlace* set = place(now_, number);
-  if (set != nullptr) *set = {kind, static_cast<std::uint64_t>(offset)};
+  if (set != nullptr) *set = {kind, offset};
   return true;
 }
 
@@ -101,8 +106,7 @@ bool FrameProgram::run_one(std::uint8_t instruction) {
       location_ += number * common_.code_factor;
       return true;
     case DW_CFA_offset:
-      return leb(value) && set_place(number, FramePlace::kAtCfa,
-                                     static_cast<std::int64_t>(value) * common_.data_factor);
+      return leb(value) && set_place(number, FramePlace::kAtCfa, by_data_factor(value));
     case DW_CFA_restore:
       return restore(number);
     default:
@@ -126,7 +130,7 @@ bool FrameProgram::run_one(std::uint8_t instruction) {
     case DW_CFA_def_cfa_sf:
       if (!leb(number) || !signed_leb(with_sign)) return false;
       now_.cfa = {static_cast<unsigned>(number),
-                  static_cast<std::uint64_t>(with_sign * common_.data_factor)};
+                  by_data_factor(static_cast<std::uint64_t>(with_sign))};
       return true;
     case DW_CFA_def_cfa_register:
       if (!leb(number)) return false;
@@ -136,15 +140,15 @@ bool FrameProgram::run_one(std::uint8_t instruction) {
       return leb(now_.cfa.offset);
     case DW_CFA_def_cfa_offset_sf:
       if (!signed_leb(with_sign)) return false;
-      now_.cfa.offset = static_cast<std::uint64_t>(with_sign * common_.data_factor);
+      now_.cfa.offset = by_data_factor(static_cast<std::uint64_t>(with_sign));
       return true;
     case DW_CFA_offset_extended:
       return leb(number) && leb(value) &&
-             set_place(number, FramePlace::kAtCfa,
-                       static_cast<std::int64_t>(value) * common_.data_factor);
+             set_place(number, FramePlace::kAtCfa, by_data_factor(value));
     case DW_CFA_offset_extended_sf:
       return leb(number) && signed_leb(with_sign) &&
-             set_place(number, FramePlace::kAtCfa, with_sign * common_.data_factor);
+             set_place(number, FramePlace::kAtCfa,
+                       by_data_factor(static_cast<std::uint64_t>(with_sign)));
     case DW_CFA_undefined:
       return leb(number) && set_place(number, FramePlace::kUndefined, 0);
     case DW_CFA_same_value:

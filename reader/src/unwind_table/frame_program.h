@@ -53,7 +53,8 @@ class FrameProgram {
 
  private:
   bool run_one(std::uint8_t instruction);
-  bool set_place(std::uint64_t number, FramePlace::Kind kind, std::int64_t offset);
+  std::uint64_t by_data_factor(std::uint64_t value) const;
+  bool set_place(std::uint64_t number, FramePlace::Kind kind, std::uint64_t offset);
   bool restore(std::uint64_t number);
   FramePlace* place(OrdinaryFrame& state, std::uint64_t number) const;
   bool take(std::size_t size, std::uint64_t& value);
