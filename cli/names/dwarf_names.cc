@@ -108,7 +108,7 @@ DwarfNames::Name DwarfNames::name_of(Dwarf_Die function, const Dwarf_CU* cu,
   Dwarf_Die declared = declaration(function);
   const std::string scopes =
       declared.cu == cu ? scopes_in_unit(declared, unit) : scopes_around(declared);
-  name.function = dwarf_text((scopes + name.system_name).c_str());
+  name.function = dwarf_text((scopes + name.system_name.str()).c_str());
   return name;
 }
 

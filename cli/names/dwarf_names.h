@@ -43,8 +43,8 @@ class DwarfNames {
 
  private:
   struct Name {
-    std::string system_name;
-    std::string function;
+    SharedText system_name;
+    SharedText function;
   };
   // `cu`: what libdw calls the unit of the index.
   Name name_of(Dwarf_Die function, const Dwarf_CU* cu, const UnitIndex& unit);

@@ -384,7 +384,7 @@ std::vector<SourceLine> ElfSymbols::find(Address link_address, bool inlined) {
   if (!symbol.empty()) {
     if (lines.empty()) lines.emplace_back();
     lines.back().system_name = symbol;
-    lines.back().function.clear();
+    lines.back().function = {};
   }
   if (!lines.empty() && !lines.back().system_name.empty()) return lines;
   if (returns_from_signal(link_address)) {

@@ -216,7 +216,7 @@ Status NamesReader::take(std::string_view body) {
     Field<Reply> field(message);
     switch (message.tag()) {
       case Reply::kString:
-        strings_.push_back(field.text(kMaxDwarfText));
+        strings_.emplace_back(field.text(kMaxDwarfText));
         sent_text_ += strings_.back().size();
         break;
       case Reply::kNumbers: {

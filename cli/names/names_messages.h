@@ -114,7 +114,7 @@ class NamesReader {
   Status add(const std::vector<std::uint32_t>& numbers);
 
   std::size_t asked_;
-  std::vector<std::string> strings_{std::string()};
+  std::vector<SharedText> strings_{SharedText()};
   std::size_t sent_text_ = 0;
   std::size_t text_ = 0;  // each string counts once for each reference
 };

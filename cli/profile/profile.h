@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/profile/shared_text.h"
 #include "cli/profile/value_types.h"
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
@@ -54,10 +55,10 @@ using ModuleFile = std::shared_ptr<UniqueFd>;
 struct SourceLine {
   // Demangled name; empty if unknown. "libfoo.so.1+0x1234" for a function of which only the start
   // is known: then it has no system_name.
-  std::string function;
-  std::string system_name;  // name in the symbol table
-  std::string file;         // empty if unknown
-  int line = 0;             // 0 if unknown
+  SharedText function;
+  SharedText system_name;  // name in the symbol table
+  SharedText file;         // empty if unknown
+  int line = 0;            // 0 if unknown
 };
 
 // One place in code. Equal places in different processes share a Location only if the module is

@@ -40,7 +40,7 @@ std::size_t authors_level(const std::vector<SourceLine>& lines) {
   const auto level = std::find_if(lines.begin(), lines.end(), [](const SourceLine& line) {
     return line.line > 0 &&
            std::none_of(kOthers.begin(), kOthers.end(), [&](std::string_view part) {
-             return line.file.find(part) != std::string::npos;
+             return line.file.str().find(part) != std::string::npos;
            });
   });
   return static_cast<std::size_t>(level - lines.begin());

@@ -113,7 +113,7 @@ std::vector<std::string> ThreadLabels::chain_of(const CallStack& calls, std::siz
                     (lines.empty() ? std::string() : source_name(lines.back().function)));
     for (std::size_t level = lines.size(); level > 1; --level) {
       const SourceLine& inlined = lines[level - 2];
-      chain.push_back(inlined.function + "@" + std::to_string(lines[level - 1].line));
+      chain.push_back(inlined.function.str() + "@" + std::to_string(lines[level - 1].line));
     }
   }
   return chain;

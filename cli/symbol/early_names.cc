@@ -38,8 +38,7 @@ bool is_wanted(const ProfileModule& module) {
   return module.kind == ProfileModule::Kind::kFile && module.path.starts_with('/');
 }
 
-}  // namespace
-
+// The memory that names take at most: lines of one answer share their texts.
 std::size_t text_of(const std::vector<SourceLine>& lines) {
   std::size_t size = lines.size() * sizeof(SourceLine);
   for (const SourceLine& line : lines) {
@@ -47,6 +46,8 @@ std::size_t text_of(const std::vector<SourceLine>& lines) {
   }
   return size;
 }
+
+}  // namespace
 
 EarlyNames::EarlyNames(FileNamer& namer) : namer_(namer), most_files_(most_files()) {
   namer_.begin_early();

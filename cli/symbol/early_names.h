@@ -35,9 +35,6 @@
 
 namespace labelscope::cli {
 
-// The memory that names take.
-std::size_t text_of(const std::vector<SourceLine>& lines);
-
 class EarlyNames {
  public:
   using Names = std::unordered_map<Address, std::vector<SourceLine>>;  // by link-time address

@@ -26,6 +26,7 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <unordered_set>
 
 #include "cli/names/demangle.h"
 #include "cli/names/perf_map.h"
@@ -38,8 +39,9 @@ namespace {
 
 constexpr const char* kTooMuchText = "the names of all addresses together are too long to keep";
 constexpr std::string_view kVdsoName = "[vdso]";
-// The bound of all names and paths of a profile: this, and as much for each location. C++ with many
-// templates has a quarter of it; a file may have a name of 64 KiB for each function.
+// The bound of all names and paths of a profile, each counted once: this, and as much for each
+// location. C++ with many templates has a quarter of it; a file may have a name of 64 KiB for each
+// function.
 constexpr std::size_t kMaxText = std::size_t{32} << 20;
 constexpr std::size_t kMaxTextOfLocation = 2048;
 // While labelscope waits, it checks this often whether the user has cancelled.
@@ -171,8 +173,9 @@ class Run {
       if (!symbol) continue;
       SourceLine line;
       line.system_name = symbol->name;
-      line.function = demangle(symbol->name);
-      if (!symbol->module.empty()) line.function.append(" [").append(symbol->module).append("]");
+      std::string name = demangle(symbol->name);
+      if (!symbol->module.empty()) name.append(" [").append(symbol->module).append("]");
+      line.function = std::move(name);
       keep(i, {std::move(line)});
     }
     std::string why = "no kernel symbol covers the address";
@@ -321,13 +324,34 @@ class Run {
     Location& location = profile_.locations[i];
     if (!lines.empty() && lines.back().system_name.empty() && !lines.back().function.empty()) {
       // The worker does not know the name of the file.
-      lines.back().function.insert(0, base_name(profile_.modules[location.module].path));
+      lines.back().function = std::string(base_name(profile_.modules[location.module].path)) +
+                              lines.back().function.str();
     }
-    const std::size_t text = text_of(lines);
-    if (text > text_left_) return remember({i}, kTooMuchText);
-    text_left_ -= text;
+    const std::size_t size = lines.size() * sizeof(SourceLine);
+    if (size > text_left_) return remember({i}, kTooMuchText);
+    text_left_ -= size;
+    for (SourceLine& line : lines) {
+      for (SharedText* text : {&line.function, &line.system_name, &line.file}) {
+        if (!share(*text)) return remember({i}, kTooMuchText);
+      }
+    }
     location.lines = std::move(lines);
     if (location.has_name()) ++counts_[location.module].named;
+  }
+
+  // Makes `text` a copy of the equal one that the profile has. Returns false if it has none and no
+  // room for it.
+  bool share(SharedText& text) {
+    if (text.empty()) return true;
+    const auto known = texts_.find(text);
+    if (known == texts_.end()) {
+      if (text.size() > text_left_) return false;
+      text_left_ -= text.size();
+      texts_.insert(text);
+    } else {
+      text = *known;
+    }
+    return true;
   }
 
   // Notes what is missing even if all have names, such as lines or inlined calls.
@@ -386,6 +410,7 @@ class Run {
   std::map<Index, std::string> reasons_;
   std::map<Index, std::string> notes_;
   std::size_t text_left_ = 0;
+  std::unordered_set<SharedText, SharedText::Hash> texts_;  // of all lines of the profile
   std::size_t done_ = 0;
   bool stopped_ = false;
 };

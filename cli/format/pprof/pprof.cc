@@ -189,7 +189,7 @@ class PprofRenderer {
     std::size_t named_lines = 0;
     for (const SourceLine& line : location.lines) {
       const std::string& system_name = line.system_name.empty() ? line.function : line.system_name;
-      const std::string& name = line.function.empty() ? system_name : line.function;
+      const std::string& name = line.function.empty() ? system_name : line.function.str();
       // pprof shows the address of a location without lines, but nothing at all for an empty name.
       if (name.empty()) continue;
       add_line(builder,

@@ -196,7 +196,7 @@ TEST_CASE(
   const Profile profile = symbolize_addresses(loaded_from(stripped), {link_address}, {}, naming);
   ::unsetenv("DEBUGINFOD_URLS");
   REQUIRE(profile.locations[0].has_name());
-  CHECK(profile.locations[0].lines.back().file.ends_with("probe.cc"));
+  CHECK(profile.locations[0].lines.back().file.str().ends_with("probe.cc"));
   CHECK(of == stripped);
   CHECK(most == sender.size() / 2);
 }

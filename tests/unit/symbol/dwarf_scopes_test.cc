@@ -21,7 +21,7 @@ std::vector<SourceLine> lines_at(std::uint64_t address, const SymbolizerOptions&
 
 void check_file(const SourceLine& line) {
   CHECK(line.file.size() > 8);
-  CHECK(line.file.substr(line.file.rfind('/') + 1) == "probe.cc");
+  CHECK(line.file.str().substr(line.file.str().rfind('/') + 1) == "probe.cc");
 }
 
 void check_three(const std::vector<SourceLine>& lines, const probe::Place& place) {
@@ -72,8 +72,8 @@ TEST_CASE("dwarf_scopes: C functions, file-local functions and lambdas have thei
   probe::through_lambda(place);
   lines = lines_at(place.address);
   REQUIRE(lines.size() == 1);
-  CHECK(lines[0].function.starts_with("probe::through_lambda"));
-  CHECK(lines[0].function.find("lambda") != std::string::npos);
+  CHECK(lines[0].function.str().starts_with("probe::through_lambda"));
+  CHECK(lines[0].function.str().find("lambda") != std::string::npos);
   CHECK(lines[0].line == place.line);
 }
 

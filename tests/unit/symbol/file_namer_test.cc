@@ -42,6 +42,31 @@ Launcher worker_that(const std::function<void(Channel&)>& act) {
   });
 }
 
+// Launches a worker that gives each address one line with this name.
+Launcher worker_that_names(const std::string& build_id,
+                           const std::function<std::string(Address)>& name) {
+  return forked_worker([build_id, name](Channel& channel) {
+    say_ready(channel);
+    while (true) {
+      auto request = channel.receive(std::chrono::milliseconds(-1));
+      if (!request || !*request) _exit(0);
+      std::string body = std::move((**request).body);
+      const auto asked = decode_names_request(body.erase(0, body.find('\0') + 1));
+      NamesWriter writer([&](std::string reply) {
+        (void)channel.send({Message::Kind::kReply, std::move(reply), {}}, 10s);
+      });
+      for (const Address address : asked->addresses) {
+        writer.add({{name(address), "_Z" + name(address), "file.cc", 1}});
+      }
+      NamesRemarks remarks;
+      remarks.opened = asked->open;
+      remarks.build_id = asked->open ? build_id : "";
+      writer.finish(remarks);
+      (void)channel.send({Message::Kind::kDone, {}, {}}, 10s);
+    }
+  });
+}
+
 Profile named_by(Launcher launch, FileNamer::Duration patience = 20s) {
   const std::uint64_t address = probe_address();
   FileNamer::Options options;
@@ -174,4 +199,34 @@ TEST_CASE("file_namer: functions and demangled names come from the worker") {
   }});
   CHECK(none.demangled("_ZN3foo3barEv") == "_ZN3foo3barEv");
   CHECK_FALSE(none.functions(*file));
+}
+
+TEST_CASE("file_namer: a name counts once, however many addresses have it") {
+  constexpr std::size_t kAddresses = 2000;
+  const std::uint64_t start = probe_address();
+  const LoadedModule loaded = module_at(start);
+  std::vector<std::uint64_t> addresses;
+  for (std::size_t i = 0; i < kAddresses; ++i) addresses.push_back(start + i);
+  const auto named = [&](const std::function<std::string(Address)>& name) {
+    FileNamer::Options options;
+    options.launch = worker_that_names(loaded.module.build_id, name);
+    return symbolize_addresses(loaded, addresses, {}, std::move(options));
+  };
+  // All lines together have 48 MB of text, which is more than there is room for.
+  const std::string long_name(12'000, 'n');
+  const Profile same = named([&](Address) { return long_name; });
+  for (const Location& location : same.locations) {
+    REQUIRE(location.lines.size() == 1);
+    CHECK(location.lines[0].function == long_name);
+    CHECK(&location.lines[0].function.str() == &same.locations[0].lines[0].function.str());
+  }
+  CHECK(same.modules[0].symbol_problem.empty());
+
+  const Profile distinct =
+      named([&](Address address) { return std::to_string(address) + long_name; });
+  std::size_t without = 0;
+  for (const Location& location : distinct.locations) without += location.lines.empty() ? 1 : 0;
+  CHECK(without > 0);
+  CHECK(without < kAddresses);
+  CHECK(distinct.modules[0].symbol_problem.find("too long to keep") != std::string::npos);
 }

@@ -172,7 +172,7 @@ TEST_CASE("elf_symbols: packed symbols in the file give local functions their na
   REQUIRE(profile.locations[0].has_name());
   REQUIRE(profile.locations[1].has_name());
   CHECK(profile.locations[0].lines[0].function == "probe::outermost");
-  CHECK(profile.locations[1].lines[0].function.find("local_function") != std::string::npos);
+  CHECK(profile.locations[1].lines[0].function.str().find("local_function") != std::string::npos);
   REQUIRE(profile.locations[2].has_name());
   CHECK(profile.locations[2].lines[0].function == "probe_unsized");
   CHECK(profile.modules[0].symbol_problem.empty());

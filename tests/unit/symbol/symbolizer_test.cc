@@ -50,7 +50,7 @@ TEST_CASE("symbolizer: functions of the running executable are found through its
   REQUIRE(loaded.module.path == "/proc/self/exe");
   Profile profile = symbolize_addresses(loaded, {address});
   REQUIRE_FALSE(profile.locations[0].lines.empty());
-  CHECK(profile.locations[0].lines.back().file.ends_with("symbolizer_test.cc"));
+  CHECK(profile.locations[0].lines.back().file.str().ends_with("symbolizer_test.cc"));
   CHECK(profile.locations[0].lines.back().line > 0);
 }
 
@@ -82,8 +82,8 @@ TEST_CASE("symbolizer: libc has lines where its separate debug symbols are insta
   const std::vector<SourceLine>& lines = profile.locations[0].lines;
   if (lines.empty() || lines[0].file.empty())
     skip_test("libc's debug symbols (libc6-dbg) are not installed");
-  CHECK(lines[0].file.ends_with("msort.c"));
-  CHECK(lines.back().function.find("msort_with_tmp") != std::string::npos);
+  CHECK(lines[0].file.str().ends_with("msort.c"));
+  CHECK(lines.back().function.str().find("msort_with_tmp") != std::string::npos);
   CHECK(profile.modules[0].symbol_problem.empty());
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("symbolizer: the vDSO is named from our own, and stays [vdso] where it
   std::size_t clock = 0;
   for (const Location& location : profile.locations) {
     REQUIRE(location.lines.size() == 1);
-    if (location.lines[0].function.find("clock_gettime") != std::string::npos) ++clock;
+    if (location.lines[0].function.str().find("clock_gettime") != std::string::npos) ++clock;
   }
   CHECK(clock > 0);
   CHECK(profile.locations.back().lines[0].function == "[vdso]");
