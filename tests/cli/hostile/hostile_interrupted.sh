@@ -17,12 +17,17 @@ works_or_over() { works || is_gone "$recorder"; }
 # This starts no other program, which would take its time on a busy machine.
 tells() { [[ $(<"$work/stderr") == *"gave up naming"* ]]; }
 
-# interrupted_after: measures how long naming went on after Ctrl-C, in $taken (ms).
+# interrupted_after: measures how long naming went on after Ctrl-C, in $taken (ms). Returns 1 if
+# the names were found while it recorded, as happens on a busy machine: nothing was left to do.
 interrupted_after() {
   local from i
   start record -v --call-graph fp -F 999 -d 0.5 -o out.jsonl --overwrite -p "$target"
   wait_until "a worker has the file open and looks at it" works_or_over
-  is_gone "$recorder" && fail "it ended before it could be interrupted"
+  if is_gone "$recorder"; then
+    finish
+    expect_status 0 "a recording whose names were found in time"
+    return 1
+  fi
   from=${EPOCHREALTIME/./}
   kill -INT "$recorder"
   for ((i = 1; i < 20000; i++)); do
@@ -40,11 +45,13 @@ interrupted_after() {
   expect_ledger out.jsonl
 }
 times=()
-for _ in 1 2 3 4 5; do
-  interrupted_after
+for _ in {1..15}; do
+  ((${#times[@]} < 5)) || break
+  interrupted_after || continue
   printf 'naming ended after %s ms\n' "$taken"
   times+=("$taken")
 done
+((${#times[@]} == 5)) || fail "it ended before it could be interrupted, 11 times of 15"
 middle=$(printf '%s\n' "${times[@]}" | sort -n | sed -n 3p)
 ((middle <= 200)) || fail "naming ended $middle ms after Ctrl-C, in the middle of ${times[*]}"
 # What only a busy machine makes slow is slow once or twice, and not for seconds.
