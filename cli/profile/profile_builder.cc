@@ -58,22 +58,44 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   ++samples_;
   if (row.outcome == LS_LABELLED) ++labelled_;
 
-  const auto next = static_cast<Index>(profile_.rows.size());
-  if (!timed) {
-    const Index known = rows_.find_or_insert(
-        hash_of(row), next, [&](Index index) { return same_row(profile_.rows[index], row); });
-    if (known != next) {
-      ++profile_.rows[known].count;
-      weigh(sample, known);
-      return;
-    }
+  Waiting waiting{row, 0, sample.pid, sample.tid, sample.thread_ns, sample.weight_ns};
+  if (timed) {
+    profile_.rows.push_back(row);
+    weigh(waiting, static_cast<Index>(profile_.rows.size() - 1));
+  } else {
+    waiting.hash = hash_of(row);
+    let_wait(waiting);
   }
-  profile_.rows.push_back(row);
-  weigh(sample, next);
+}
+
+// The first half of the wait is for the slot of the row, the second half for the row itself.
+void ProfileBuilder::let_wait(const Waiting& sample) {
+  if (waited_ - entered_ == kMostWaiting) enter(waiting_[entered_++ % kMostWaiting]);
+  waiting_[waited_++ % kMostWaiting] = sample;
+  rows_.prefetch(sample.hash);
+  if (waited_ - entered_ <= kMostWaiting / 2) return;
+  const Index row = rows_.first_met(waiting_[(entered_ + kMostWaiting / 2) % kMostWaiting].hash);
+  if (row != kNoIndex) prefetch(profile_.rows[row]);
+}
+
+void ProfileBuilder::enter_waiting() {
+  while (entered_ != waited_) enter(waiting_[entered_++ % kMostWaiting]);
+}
+
+void ProfileBuilder::enter(const Waiting& sample) {
+  const auto next = static_cast<Index>(profile_.rows.size());
+  const Index known = rows_.find_or_insert(
+      sample.hash, next, [&](Index index) { return same_row(profile_.rows[index], sample.row); });
+  if (known == next) {
+    profile_.rows.push_back(sample.row);
+  } else {
+    ++profile_.rows[known].count;
+  }
+  weigh(sample, known);
 }
 
 // A sample has a weight of its own, or a part of the time of its thread's account.
-void ProfileBuilder::weigh(const Sample& sample, Index row) {
+void ProfileBuilder::weigh(const Waiting& sample, Index row) {
   if (sample.weight_ns == 0) {
     accounts_.add_sample(sample.pid, sample.tid, sample.thread_ns, row);
   } else {
@@ -256,6 +278,7 @@ class ProcessesOfWaits {
 }  // namespace
 
 void ProfileBuilder::add_blame(std::span<const BlameTotal> totals, const FindProcessOfWaits& find) {
+  enter_waiting();
   profile_.has_blame = true;
   ProcessesOfWaits processes(find);
   for (const BlameTotal& total : totals) {
@@ -280,6 +303,7 @@ void ProfileBuilder::add_blame(std::span<const BlameTotal> totals, const FindPro
 }
 
 void ProfileBuilder::add_totals(std::span<const WaitTotal> totals, const FindProcessOfWaits& find) {
+  enter_waiting();
   UnknownWaits unknown{};
   ProcessesOfWaits processes(find);
   for (const WaitTotal& total : totals) {
@@ -298,6 +322,7 @@ void ProfileBuilder::add_totals(std::span<const WaitTotal> totals, const FindPro
 }
 
 Profile ProfileBuilder::take(std::uint64_t lost_ns, std::uint64_t whole_ns) {
+  enter_waiting();
   profile_.ledger.time = accounts_.settle(lost_ns, whole_ns);
   profile_.ledger.time.attributed_ns += weighed_ns_;
   profile_.ledger.time.unsampled_ns += unsampled_ns_;

@@ -2,7 +2,8 @@
 // memory grows with their variety, not with time (unless samples are kept with their time: all
 // for a lossless recording, a bounded number for the page).
 //
-// Raw bytes are looked up first; only those that are new are decoded. Not thread-safe.
+// Raw bytes are looked up first; only those that are new are decoded. Rows of the last few samples
+// are looked up together with later samples. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -81,7 +82,10 @@ class ProfileBuilder {
   ProfileBuilder& operator=(const ProfileBuilder&) = delete;
 
   void add(const Sample& sample, ProcessContext& process);
-  TimeAccounts& accounts() { return accounts_; }
+  TimeAccounts& accounts() {
+    enter_waiting();
+    return accounts_;
+  }
 
   std::uint64_t samples() const { return samples_; }
   std::uint64_t labelled() const { return labelled_; }
@@ -131,7 +135,21 @@ class ProfileBuilder {
   bool is_known(std::uint64_t number) const;
   Meaning meaning_of_number(std::uint64_t number, const ProcessOfWaits& of);
   WaitRow row_of(const WaitTotal& total, const ProcessOfWaits& of);
-  void weigh(const Sample& sample, Index row);
+  // A sample whose row is not looked up yet, because the memory for that is on its way. To stand
+  // still until it comes would take as long as the rest of the sample, if there are many rows.
+  struct Waiting {
+    SampleRow row;
+    std::uint64_t hash = 0;
+    Pid pid{};
+    Tid tid{};
+    std::uint64_t thread_ns = 0;
+    std::uint64_t weight_ns = 0;
+  };
+  void let_wait(const Waiting& sample);
+  void enter(const Waiting& sample);
+  // Gives all samples that wait their rows, so that rows and accounts are complete.
+  void enter_waiting();
+  void weigh(const Waiting& sample, Index row);
   std::uint8_t value_of(ls_sample_kind kind);
 
   static constexpr std::uint8_t kNoValue = UINT8_MAX;
@@ -155,6 +173,11 @@ class ProfileBuilder {
   IndexTable label_sets_;
   IndexTable locations_;
   IndexTable rows_;
+  // A ring: the n-th sample that waits is at n modulo its size.
+  static constexpr std::size_t kMostWaiting = 8;
+  std::array<Waiting, kMostWaiting> waiting_;
+  std::size_t waited_ = 0;   // samples that have begun to wait
+  std::size_t entered_ = 0;  // of these, those that have their row
   std::string scratch_;
 };
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/profile/index_table.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -160,6 +162,9 @@ GroupedRows group_rows(const RowKeys& keys, std::size_t count) {
   return grouped;
 }
 
+// So early each row is asked for.
+constexpr std::size_t kRowsAhead = 8;
+
 }  // namespace
 
 void visit_aggregated_rows(const Profile& profile, const RowParts& parts,
@@ -173,6 +178,8 @@ void visit_aggregated_rows(const Profile& profile, const RowParts& parts,
     for (; next < end; ++next) places.push_back(keys.place(grouped.rows[next]));
     std::ranges::sort(places, {}, &PlaceOfRow::identity);
     for (std::size_t i = 0; i < places.size();) {
+      // In this order they are all over the memory.
+      if (i + kRowsAhead < places.size()) prefetch(profile.rows[places[i + kRowsAhead].row]);
       SampleRow sum = keys.row(places[i].row);
       const auto identity = places[i].identity();
       for (++i; i < places.size() && places[i].identity() == identity; ++i) {

@@ -56,6 +56,26 @@ TEST_CASE("profile_builder: equal samples are one row that counts them") {
   CHECK(profile.rows[0].time_ns == 0);
 }
 
+TEST_CASE("profile_builder: rows are in the order of their first samples, and none is lost") {
+  constexpr std::size_t kRows = 30;
+  ProfileBuilder builder(0, 1000);
+  FakeProcess process;
+  Input input;
+  // Each pass meets one new stack more at its end, and those before it once more.
+  for (std::size_t most = 1; most <= kRows; ++most) {
+    for (std::size_t i = 0; i < most; ++i) {
+      input.user = {0x2000 + i};
+      add(builder, process, input);
+    }
+  }
+  const Profile profile = builder.take(0, 0);
+  REQUIRE(profile.rows.size() == kRows);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    CHECK(profile.rows[i].count == kRows - i);
+    CHECK(profile.locations[profile.stacks[profile.rows[i].stack].frames[0]].address == 0x2000 + i);
+  }
+}
+
 TEST_CASE("profile_builder: a sample weighs what it brings along, and is of its own kind") {
   constexpr ls_sample_kind kKinds[] = {LS_ON_CPU, LS_WAITING};
   ProfileBuilder builder(0, 1000, {}, kKinds);
