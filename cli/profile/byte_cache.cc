@@ -4,16 +4,17 @@
 
 namespace labelscope::cli {
 
-bool ByteCache::is_at(Index place, std::string_view bytes) {
+std::string_view ByteCache::bytes_at(Index place) {
   const Entry* entry = entry_at(place);
-  return entry->size == bytes.size() && std::memcmp(entry + 1, bytes.data(), bytes.size()) == 0;
+  return {reinterpret_cast<const char*>(entry + 1), entry->size};  // NOLINT: bytes are bytes
 }
 
 Index& ByteCache::index_of(std::string_view bytes) {
   const std::size_t size = (sizeof(Entry) + bytes.size() + kUnit - 1) / kUnit * kUnit;
   const auto next = static_cast<Index>(bytes_.size() / kUnit);
-  const Index place = slots_.find_or_insert(hash_of_bytes(bytes), next,
-                                            [&](Index known) { return is_at(known, bytes); });
+  const Index place = slots_.find_or_insert(
+      hash_of_bytes(bytes), next, [&](Index known) { return bytes_at(known) == bytes; },
+      [&](Index known) { return hash_of_bytes(bytes_at(known)); });
   if (place == next) {
     if (bytes_.size() + size > kMaxBytes && !bytes_.empty()) {
       clear();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/profile/index_table.h"
+#include "cli/profile/page_allocator.h"
 #include "cli/profile/profile.h"
 
 namespace labelscope::cli {
@@ -35,10 +36,10 @@ class ByteCache {
   static constexpr std::size_t kUnit = sizeof(Entry);
 
   Entry* entry_at(Index place) { return reinterpret_cast<Entry*>(bytes_.data() + place * kUnit); }
-  bool is_at(Index place, std::string_view bytes);
+  std::string_view bytes_at(Index place);
 
   IndexTable slots_;
-  std::vector<std::byte> bytes_;
+  std::vector<std::byte, PageAllocator<std::byte>> bytes_;
 };
 
 }  // namespace labelscope::cli

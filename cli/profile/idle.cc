@@ -56,8 +56,7 @@ class FoldedSets {
     LabelSet labels = sets_[set];
     std::ranges::find(labels, kWaitKey, &Label::key)->value = kIdle;
     const auto next = static_cast<Index>(sets_.size());
-    folded_[set] = known_.find_or_insert(hash_of(labels), next,
-                                         [&](Index index) { return sets_[index] == labels; });
+    folded_[set] = known_.find_or_insert(labels, sets_);
     if (folded_[set] == next) sets_.push_back(std::move(labels));
     return folded_[set];
   }

@@ -24,8 +24,7 @@ void change_label_sets(Profile& profile, const std::function<void(Index, LabelSe
   for (LabelSet& labels : profile.label_sets) {
     change(static_cast<Index>(renamed.size()), labels);
     const auto next = static_cast<Index>(sets.size());
-    renamed.push_back(known_sets.find_or_insert(
-        hash_of(labels), next, [&](Index index) { return sets[index] == labels; }));
+    renamed.push_back(known_sets.find_or_insert(labels, sets));
     if (renamed.back() == next) sets.push_back(std::move(labels));
   }
   profile.label_sets = std::move(sets);

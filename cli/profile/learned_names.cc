@@ -94,8 +94,10 @@ class Learner {
 
   // Returns the index of an equal set, or `next` if this is the first one.
   Index find_set(const LabelSet& labels, Index next) {
-    return known_.find_or_insert(hash_of(labels), next,
-                                 [&](Index index) { return profile_.label_sets[index] == labels; });
+    const std::vector<LabelSet>& sets = profile_.label_sets;
+    return known_.find_or_insert(
+        hash_of(labels), next, [&](Index index) { return sets[index] == labels; },
+        [&](Index index) { return hash_of(sets[index]); });
   }
 
   std::span<const NameOfNumber> pairs_;

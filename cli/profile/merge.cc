@@ -148,7 +148,8 @@ void merge_equal_rows(std::vector<SampleRow>& rows) {
     const auto next = static_cast<Index>(kept);
     if (row.time_ns == 0) {
       const Index known = known_rows.find_or_insert(
-          hash_of(row), next, [&](Index index) { return same_row(rows[index], row); });
+          hash_of(row), next, [&](Index index) { return same_row(rows[index], row); },
+          [&](Index index) { return hash_of(rows[index]); });
       if (known != next) {
         rows[known].count += row.count;
         rows[known].weight_ns += row.weight_ns;

@@ -21,6 +21,12 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};  // NOLINT: bytes are bytes
 }
 
+// Of the parts by which locations differ before they are symbolized.
+std::uint64_t hash_of_place(const Location& location) {
+  const std::uint64_t words[3] = {location.address, location.module, location.by_frame_pointer};
+  return XXH3_64bits(words, sizeof words);
+}
+
 // Decodes label bytes. Publishers are those of the profile.
 Observation meaning_of(std::span<const std::byte> label_bytes, ProcessContext& process) {
   Observation seen = process.decode(label_bytes);
@@ -85,7 +91,8 @@ void ProfileBuilder::enter_waiting() {
 void ProfileBuilder::enter(const Waiting& sample) {
   const auto next = static_cast<Index>(profile_.rows.size());
   const Index known = rows_.find_or_insert(
-      sample.hash, next, [&](Index index) { return same_row(profile_.rows[index], sample.row); });
+      sample.hash, next, [&](Index index) { return same_row(profile_.rows[index], sample.row); },
+      [&](Index index) { return hash_of(profile_.rows[index]); });
   if (known == next) {
     profile_.rows.push_back(sample.row);
   } else {
@@ -161,28 +168,26 @@ Index ProfileBuilder::intern_frames(const StackView& frames, ProcessContext& pro
     stack.frames.push_back(known->second);
   }
   const auto next = static_cast<Index>(profile_.stacks.size());
-  const Index known = stacks_.find_or_insert(
-      hash_of(stack), next, [&](Index index) { return profile_.stacks[index] == stack; });
+  const Index known = stacks_.find_or_insert(stack, profile_.stacks);
   if (known == next) profile_.stacks.push_back(std::move(stack));
   return known;
 }
 
 Index ProfileBuilder::intern_location(Address address, Index module, bool by_frame_pointer) {
-  const std::uint64_t words[3] = {address, module, by_frame_pointer};
+  Location location;
+  location.module = module;
+  location.address = address;
+  location.by_frame_pointer = by_frame_pointer;
+  const auto is_same = [&](Index index) {
+    const Location& known = profile_.locations[index];
+    return known.address == address && known.module == module &&
+           known.by_frame_pointer == by_frame_pointer;
+  };
   const auto next = static_cast<Index>(profile_.locations.size());
-  const Index known =
-      locations_.find_or_insert(XXH3_64bits(words, sizeof words), next, [&](Index index) {
-        const Location& location = profile_.locations[index];
-        return location.address == address && location.module == module &&
-               location.by_frame_pointer == by_frame_pointer;
-      });
-  if (known == next) {
-    Location location;
-    location.module = module;
-    location.address = address;
-    location.by_frame_pointer = by_frame_pointer;
-    profile_.locations.push_back(std::move(location));
-  }
+  const Index known = locations_.find_or_insert(
+      hash_of_place(location), next, is_same,
+      [&](Index index) { return hash_of_place(profile_.locations[index]); });
+  if (known == next) profile_.locations.push_back(std::move(location));
   return known;
 }
 
@@ -211,8 +216,7 @@ const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
 Index ProfileBuilder::intern_label_set(LabelSet labels) {
   sort_labels(labels);
   const auto next = static_cast<Index>(profile_.label_sets.size());
-  const Index known = label_sets_.find_or_insert(
-      hash_of(labels), next, [&](Index index) { return profile_.label_sets[index] == labels; });
+  const Index known = label_sets_.find_or_insert(labels, profile_.label_sets);
   if (known == next) profile_.label_sets.push_back(std::move(labels));
   return known;
 }

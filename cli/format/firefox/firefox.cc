@@ -66,9 +66,11 @@ std::vector<SampleRow> rows_of(const Profile& profile) {
     if (rows.size() >= Format::kFirefox.timed_samples) row.time_ns = 0;
     const auto next = static_cast<Index>(rows.size());
     const Index known =
-        row.time_ns != 0 ? next : untimed.find_or_insert(hash_of(row), next, [&](Index index) {
-          return same_row(rows[index], row);
-        });
+        row.time_ns != 0
+            ? next
+            : untimed.find_or_insert(
+                  hash_of(row), next, [&](Index index) { return same_row(rows[index], row); },
+                  [&](Index index) { return hash_of(rows[index]); });
     if (known == next) {
       rows.push_back(row);
     } else {

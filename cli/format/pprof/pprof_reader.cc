@@ -296,10 +296,13 @@ void PprofReader::take_location(std::string_view message) {
 Index PprofReader::stack_of(std::vector<Index> frames) {
   if (frames.empty()) return kNoIndex;
   std::vector<Stack>& stacks = read_.profile.stacks;
-  const std::uint64_t hash = XXH3_64bits(frames.data(), frames.size() * sizeof(Index));
+  const auto hash = [](const std::vector<Index>& of) {
+    return XXH3_64bits(of.data(), of.size() * sizeof(Index));
+  };
   const auto next = static_cast<Index>(stacks.size());
   const Index found = stacks_.find_or_insert(
-      hash, next, [&](Index index) { return stacks[index].frames == frames; });
+      hash(frames), next, [&](Index index) { return stacks[index].frames == frames; },
+      [&](Index index) { return hash(stacks[index].frames); });
   if (found == next) {
     budget_.keep_stack(frames, read_.profile.locations);
     stacks.push_back({std::move(frames), LS_STACK_NOT_WANTED});
