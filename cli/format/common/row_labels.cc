@@ -21,7 +21,7 @@ static_assert(!kFlagNames.back().empty(), "every flag has a name");
 // Returns whether another publisher has another value for the same key.
 bool is_disputed(const Label& label, const LabelSet& all) {
   return std::any_of(all.begin(), all.end(), [&](const Label& other) {
-    return other.key == label.key && other.publisher != label.publisher &&
+    return other.publisher != label.publisher && other.key == label.key &&
            other.value != label.value;
   });
 }
@@ -192,15 +192,19 @@ std::vector<TextLabel> RowLabels::all(const SampleRow& row,
                         [key](const TextLabel& text) { return text.key == key; });
   };
   const LabelSet& labels = label_set(row);
+  texts.reserve(labels.size());
   for (const Label& label : labels) {
     const bool disputed = is_disputed(label, labels);
-    const std::string key =
+    std::string key =
         label.key.empty() ? std::string(kEmptyText) : escape_terminal(key_text(label.key));
-    const std::string value =
+    std::string value =
         label.value.empty() ? std::string(kEmptyText) : escape_terminal(label.value);
     if (const auto known = used(key); known == texts.end()) {
+      if (!disputed) {
+        texts.push_back({std::move(key), std::move(value)});
+        continue;
+      }
       texts.push_back({key, value});
-      if (!disputed) continue;
     } else if (!disputed && known->value == value) {
       continue;  // another publisher has the same label
     }

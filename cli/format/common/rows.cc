@@ -106,7 +106,7 @@ namespace {
 
 // The parts by which rows of one label set are ordered, and where the row is.
 struct PlaceOfRow {
-  std::uint64_t thread_and_stack;
+  std::uint64_t thread_and_stack;  // the first of the two in the upper half
   std::uint32_t rest;
   Index row;
   auto identity() const { return std::pair(thread_and_stack, rest); }
@@ -128,7 +128,9 @@ class RowKeys {
     const SampleRow& row = rows_[index];
     const Index stack = parts_.stack ? row.stack : kNoIndex;
     const std::uint32_t flags = row.flags & parts_.flags;
-    return {(std::uint64_t{row.thread} << 32) | stack,
+    const Index first = parts_.stacks_first ? stack : row.thread;
+    const Index second = parts_.stacks_first ? row.thread : stack;
+    return {(std::uint64_t{first} << 32) | second,
             (flags << 16) | (std::uint32_t{row.outcome} << 8) | row.value, index};
   }
   SampleRow row(Index index) const {

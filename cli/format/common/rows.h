@@ -27,6 +27,7 @@ struct RowParts {
   bool stack = true;
   bool label_set = true;
   std::uint16_t flags = UINT16_MAX;  // the flags that matter
+  bool stacks_first = false;         // orders the rows of a label set by stack, and then by thread
 };
 
 // Merges rows that differ in nothing else, and drops their times. The result is ordered by label

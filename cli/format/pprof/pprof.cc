@@ -6,7 +6,6 @@
 #include <array>
 #include <map>
 #include <protozero/pbf_builder.hpp>
-#include <protozero/varint.hpp>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -61,8 +60,8 @@ class PprofRenderer {
     add_locations();
     add_mappings();
     add_comments();
-    for (const std::string* text : strings_.in_order()) {
-      top_.add_string(ProfileField::kStringTable, *text);
+    for (const std::string& text : strings_.in_order()) {
+      top_.add_string(ProfileField::kStringTable, text);
       write_out(kPieceBytes);
     }
     write_out(0);
@@ -105,43 +104,60 @@ class PprofRenderer {
     top_.add_int64(ProfileField::kDurationNanos, to_int64(profile_.duration_ns));
   }
 
+  // Rows of one stack follow each other, and differ in their threads and values alone: so the file
+  // gets smaller, and takes less time to compress.
   void add_samples() {
     packed_stacks_.resize(profile_.stacks.size());
-    visit_aggregated_rows(profile_, {.flags = kShownFlags},
+    visit_aggregated_rows(profile_, {.flags = kShownFlags, .stacks_first = true},
                           [this](const SampleRow& row) { add_sample(row); });
   }
 
   void add_sample(const SampleRow& row) {
-    frames_.clear();
-    if (row.stack != kNoIndex) frames_ = packed_stack(row.stack);
-    // Without this frame, the sample would count in the total and show up nowhere.
-    if (frames_.empty()) append_frame(pseudo_location(std::string(kNoStack)));
-    // pprof lists the leaf first, so the outermost group comes last.
-    for (auto key = options_.group_by.rbegin(); key != options_.group_by.rend(); ++key) {
-      append_frame(pseudo_location(rows_.group_frame(row, *key)));
-    }
     values_.assign(1 + profile_.values.size(), 0);
     values_[0] = to_int64(row.count);
     values_[1 + row.value] = to_int64(row.weight_ns);
-    message_.clear();
-    pbf_builder<SampleField> sample(message_);
-    sample.add_bytes(SampleField::kLocationId, frames_);
-    sample.add_packed_int64(SampleField::kValue, values_.begin(), values_.end());
-    message_ += labels_.encode(row);
-    add_message(ProfileField::kSample, message_);
+    encoded_values_.clear();
+    pbf_builder<SampleField>(encoded_values_)
+        .add_packed_int64(SampleField::kValue, values_.begin(), values_.end());
+    top_.add_bytes_vectored(ProfileField::kSample, frames_of(row), encoded_values_,
+                            labels_.encode(row));
+    write_out(kPieceBytes);
   }
 
-  void append_frame(std::uint64_t location) { protozero::add_varint_to_buffer(&frames_, location); }
+  // Returns the encoded field Sample.location_id, until the next call.
+  std::string_view frames_of(const SampleRow& row) {
+    const bool has_frames = row.stack != kNoIndex && !profile_.stacks[row.stack].frames.empty();
+    if (has_frames && options_.group_by.empty()) return packed_stack(row.stack);
+    frames_.clear();
+    if (has_frames) add_frames(row.stack);
+    // Without this frame, the sample would count in the total and show up nowhere.
+    if (!has_frames) frames_.push_back(pseudo_location(std::string(kNoStack)));
+    // pprof lists the leaf first, so the outermost group comes last.
+    for (auto key = options_.group_by.rbegin(); key != options_.group_by.rend(); ++key) {
+      frames_.push_back(pseudo_location(rows_.group_frame(row, *key)));
+    }
+    encoded_frames_.clear();
+    encode_frames(encoded_frames_);
+    return encoded_frames_;
+  }
 
-  // A packed field holds numbers one behind the other, so those of a stack are encoded once for all
-  // its samples.
+  void add_frames(Index stack) {
+    for (const Index location : profile_.stacks[stack].frames) frames_.push_back(location + 1ULL);
+  }
+
+  void encode_frames(std::string& to) const {
+    pbf_builder<SampleField>(to).add_packed_uint64(SampleField::kLocationId, frames_.begin(),
+                                                   frames_.end());
+  }
+
+  // Frames of a stack are encoded once for all its samples.
   std::string_view packed_stack(Index stack) {
     PackedStack& packed = packed_stacks_[stack];
     if (packed.size == 0) {
       packed.start = packed_bytes_.size();
-      for (const Index location : profile_.stacks[stack].frames) {
-        protozero::add_varint_to_buffer(&packed_bytes_, location + 1ULL);
-      }
+      frames_.clear();
+      add_frames(stack);
+      encode_frames(packed_bytes_);
       packed.size = packed_bytes_.size() - packed.start;
     }
     return std::string_view(packed_bytes_).substr(packed.start, packed.size);
@@ -292,14 +308,15 @@ class PprofRenderer {
   pbf_builder<ProfileField> top_{encoded_};
   struct PackedStack {
     std::size_t start = 0;  // in packed_bytes_
-    std::size_t size = 0;   // 0: it is not encoded yet, or has no frames
+    std::size_t size = 0;   // 0: it is not encoded yet
   };
   std::vector<PackedStack> packed_stacks_;
   std::string packed_bytes_;
   // These are of the sample that is being added. They are here to keep their memory.
-  std::string frames_;
+  std::vector<std::uint64_t> frames_;
   std::vector<std::int64_t> values_;
-  std::string message_;
+  std::string encoded_frames_;
+  std::string encoded_values_;
   std::unordered_map<std::string, std::uint64_t> pseudo_locations_;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::uint64_t> functions_;
   // The kinds of names that a module has. pprof itself looks for symbols if there are none.

@@ -26,29 +26,64 @@ std::string user_key(std::string_view key) {
 
 }  // namespace
 
+PprofLabels::PprofLabels(const RowLabels& rows, PprofStrings& strings)
+    : rows_(rows), strings_(strings) {
+  const std::string_view keys[] = {kPidKey, kThreadIdKey, kThreadNameKey, kCommKey};
+  std::ranges::transform(keys, thread_keys_.begin(),
+                         [&](std::string_view key) { return strings.intern(key); });
+}
+
 const std::string& PprofLabels::encode(const SampleRow& row) {
-  const bool same = has_last_ && last_.label_set == row.label_set && last_.thread == row.thread &&
-                    last_.flags == row.flags && last_.outcome == row.outcome;
+  const Process* process = rows_.process(row);
+  const bool same_set = has_last_ && last_.label_set == row.label_set && process_ == process;
+  const bool same = same_set && last_.thread == row.thread && last_.flags == row.flags &&
+                    last_.outcome == row.outcome;
   if (same) return encoded_;
+  if (!same_set) encode_user_labels(row);
   last_ = row;
+  process_ = process;
   has_last_ = true;
+  encoded_ = user_labels_;
+  used_ = user_keys_;
+  add_thread(row);
+  if (rows_.must_show_outcome(row)) add_own_text("labelscope.outcome", outcome_name(row.outcome));
+  add_own_text("labelscope.truncated", truncated_words(row.flags));
+  add_own_text("labelscope.flags", flag_words(row.flags & ~unsigned{LS_TRUNCATED}));
+  return encoded_;
+}
+
+void PprofLabels::encode_user_labels(const SampleRow& row) {
   encoded_.clear();
   used_.clear();
-
-  const Process* process = rows_.process(row);
   for (const TextLabel& label : rows_.all(row, user_key)) {
     append(strings_.intern(label.key), LabelField::kStr, strings_.intern(label.value));
   }
+  user_labels_ = encoded_;
+  user_keys_ = used_;
+  user_has_thread_key_ =
+      std::ranges::any_of(thread_keys_, [this](std::int64_t key) { return is_used(key); });
+}
+
+void PprofLabels::add_thread(const SampleRow& row) {
+  if (row.thread == kNoIndex || user_has_thread_key_) return encode_thread(row);
+  if (threads_.size() <= row.thread) threads_.resize(row.thread + 1);
+  std::string& known = threads_[row.thread];
+  if (known.empty()) {
+    const std::size_t start = encoded_.size();
+    encode_thread(row);
+    known = encoded_.substr(start);
+  } else {
+    encoded_ += known;
+  }
+}
+
+void PprofLabels::encode_thread(const SampleRow& row) {
   if (const Thread* thread = rows_.thread(row)) {
     add_own_number(kPidKey, raw(thread->pid));
     add_own_number(kThreadIdKey, raw(thread->tid));
     add_own_text(kThreadNameKey, thread->name);
   }
-  if (process != nullptr) add_own_text(kCommKey, process->comm);
-  if (rows_.must_show_outcome(row)) add_own_text("labelscope.outcome", outcome_name(row.outcome));
-  add_own_text("labelscope.truncated", truncated_words(row.flags));
-  add_own_text("labelscope.flags", flag_words(row.flags & ~unsigned{LS_TRUNCATED}));
-  return encoded_;
+  if (process_ != nullptr) add_own_text(kCommKey, process_->comm);
 }
 
 void PprofLabels::add_own_text(std::string_view key, std::string_view value) {

@@ -3,14 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <protozero/types.hpp>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "cli/profile/index_table.h"
 #include "cli/text/escape.h"
 
 namespace labelscope::cli {
@@ -85,26 +84,20 @@ class PprofStrings {
     return is_printable_ascii(bytes) ? intern_text(bytes) : intern_text(escape_terminal(bytes));
   }
 
-  const std::vector<const std::string*>& in_order() const { return in_order_; }
+  const std::vector<std::string>& in_order() const { return in_order_; }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
-
   std::int64_t intern_text(std::string_view text) {
-    auto found = numbers_.find(text);
-    if (found != numbers_.end()) return found->second;
-    auto added = numbers_.emplace(text, static_cast<std::int64_t>(in_order_.size())).first;
-    in_order_.push_back(&added->first);
-    return added->second;
+    const auto next = static_cast<Index>(in_order_.size());
+    const Index number = numbers_.find_or_insert(
+        hash_of_bytes(text), next, [&](Index index) { return in_order_[index] == text; },
+        [&](Index index) { return hash_of_bytes(in_order_[index]); });
+    if (number == next) in_order_.emplace_back(text);
+    return number;
   }
 
-  std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> numbers_;
-  std::vector<const std::string*> in_order_;  // keys of numbers_, which never move
+  std::vector<std::string> in_order_;
+  IndexTable numbers_;
 };
 
 }  // namespace labelscope::cli

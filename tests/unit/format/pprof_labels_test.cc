@@ -109,15 +109,38 @@ TEST_CASE("pprof_labels: a user label keeps its key, ours moves aside as often a
   CHECK(sample.text("labelscope.thread_name") == "worker");
 }
 
-TEST_CASE("pprof_labels: a label does not take the key away from the samples after it") {
+TEST_CASE("pprof_labels: a label takes the key from its own samples, and no others of the thread") {
   SmallProfile small;
-  small.labelled({{"pid", "p"}});
   small.labelled({{"a", "1"}});
+  small.labelled({{"pid", "p"}});
+  small.labelled({{"a", "2"}});
   const DecodedPprof pprof = decode_rendered(small.profile);
-  REQUIRE(pprof.samples.size() == 2);
-  CHECK(pprof.samples[0].text("pid") == "p");
-  CHECK(pprof.samples[1].labels.at("pid").number == 100);
-  CHECK(pprof.samples[1].labels.count("labelscope.pid") == 0);
+  REQUIRE(pprof.samples.size() == 3);
+  CHECK(pprof.samples[1].text("pid") == "p");
+  CHECK(pprof.samples[1].labels.at("labelscope.pid").number == 100);
+  for (const std::size_t other : {0, 2}) {
+    CHECK(pprof.samples[other].labels.at("pid").number == 100);
+    CHECK(pprof.samples[other].labels.count("labelscope.pid") == 0);
+  }
+}
+
+TEST_CASE("pprof_labels: threads with one label set keep their names, and their outcomes") {
+  SmallProfile small;
+  const Index other = small.thread(100, 102, "other");
+  const Index set = small.labels({{"a", "1"}});
+  small.sample(small.shop_thread, small.work_stack, set, LS_LABELLED, 0);
+  small.sample(other, small.work_stack, set, LS_LABELLED, 0);
+  small.sample(other, small.work_stack, set, LS_LABELLED, LS_TRUNCATED_BYTES);
+  small.sample(kNoIndex, small.work_stack, set, LS_LABELLED, 0);
+  const DecodedPprof pprof = decode_rendered(small.profile);
+  REQUIRE(pprof.samples.size() == 4);
+  for (const DecodedSample& sample : pprof.samples) CHECK(sample.text("a") == "1");
+  CHECK(pprof.samples[0].text("thread_name") == "worker");
+  CHECK(pprof.samples[1].text("thread_name") == "other");
+  CHECK(pprof.samples[1].labels.count("labelscope.truncated") == 0);
+  CHECK(pprof.samples[2].text("thread_name") == "other");
+  CHECK(pprof.samples[2].text("labelscope.truncated") == "bytes");
+  CHECK(pprof.samples[3].labels.size() == 1);
 }
 
 TEST_CASE("pprof_labels: keys that pprof keeps for itself lose their meaning") {

@@ -50,6 +50,26 @@ TEST_CASE("rows: equal rows are added up, and any part that differs keeps them a
   CHECK(aggregate_rows(small.profile, {.label_set = false, .flags = 0}).size() == 4);
 }
 
+TEST_CASE("rows: those of a label set are ordered by thread or by stack, as is wanted") {
+  SmallProfile small;
+  const Index thread = small.thread(100, 102, "worker");
+  const Index stack = small.stack({0});
+  const auto add = [&](Index of_thread, Index of_stack) {
+    small.sample(of_thread, of_stack, small.no_labels, LS_UNLABELLED, 0);
+  };
+  add(thread, stack);
+  add(small.shop_thread, stack);
+  add(thread, small.work_stack);
+  const auto by_thread = aggregate_rows(small.profile, {});
+  const auto by_stack = aggregate_rows(small.profile, {.stacks_first = true});
+  REQUIRE(by_thread.size() == 3);
+  REQUIRE(by_stack.size() == 3);
+  CHECK(by_thread[1].thread == thread);
+  CHECK(by_thread[2].thread == thread);
+  CHECK(by_stack[0].stack == small.work_stack);
+  CHECK(by_stack[1].thread == small.shop_thread);
+}
+
 TEST_CASE("rows: counts are added up beyond 32 bits") {
   SmallProfile small;
   for (int i = 0; i < 3; ++i) small.labelled({}).count = UINT32_MAX;
