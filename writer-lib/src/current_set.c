@@ -59,12 +59,15 @@ static __attribute__((noinline)) custom_labels_labelset_t* replace_any(
   return before;
 }
 
-API custom_labels_labelset_t* custom_labels_replace(custom_labels_labelset_t* set) {
+/* The fast path is that one set object replaces another, as in schedulers at every switch. It has
+ * some twenty instructions, so that a jump to them, or a second line of the cache to fetch, is a
+ * part of the cost that can be seen: they come first, at the start of a line. */
+API __attribute__((aligned(64))) custom_labels_labelset_t* custom_labels_replace(
+    custom_labels_labelset_t* set) {
   struct thread_state* thread = this_thread();
   const custom_labels_labelset_t* shown = thread->shown;
-  if (set == NULL || !is_object(set) || shown == NULL || *thread->slot != shown)
-    return replace_any(thread, set);
-  /* This is the fast path: one set object replaces another, as in schedulers at every switch. */
+  const bool other = set == NULL || !is_object(set) || shown == NULL || *thread->slot != shown;
+  if (__builtin_expect(other, 0)) return replace_any(thread, set);
   const custom_labels_labelset_t* labels = set_object(set)->live;
   publish(thread->slot, labels);
   thread->shown = labels;
