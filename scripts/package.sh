@@ -208,6 +208,16 @@ write_changelog() {
   printf ' -- %s  %s\n' "$maintainer" "$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")"
 }
 
+# write_postrm prints the script that dpkg runs after the removal of the program.
+write_postrm() {
+  cat <<'EOF_POSTRM'
+#!/bin/sh
+# The tables that root's recordings have kept (record --unwind-cache) are of no use without labelscope.
+set -e
+if [ "$1" = purge ]; then rm -rf /var/cache/labelscope; fi
+EOF_POSTRM
+}
+
 # copy_pages <folder> copies README.md and the pages of docs/. Links to files that are only in the
 # source become plain words.
 copy_pages() {
@@ -235,7 +245,11 @@ deb() {
   mkdir -p "$root/DEBIAN" "$root/usr/share/doc/$package"
   write_copyright >"$root/usr/share/doc/$package/copyright"
   write_changelog "$package" | gzip -9n >"$root/usr/share/doc/$package/changelog.gz"
-  if [[ $package == labelscope ]]; then copy_pages "$root/usr/share/doc/$package"; fi
+  if [[ $package == labelscope ]]; then
+    copy_pages "$root/usr/share/doc/$package"
+    write_postrm >"$root/DEBIAN/postrm"
+    chmod 755 "$root/DEBIAN/postrm"
+  fi
   {
     printf 'Package: %s\nSource: labelscope\nVersion: %s\nArchitecture: %s\n' "$package" "$version" "$arch"
     printf 'Maintainer: %s\nSection: %s\nPriority: optional\nMulti-Arch: %s\n' "$maintainer" "$section" "$multi_arch"

@@ -53,6 +53,19 @@ expect_file labelscope bin/labelscope \
   share/bash-completion/completions/labelscope share/zsh/site-functions/_labelscope \
   share/fish/vendor_completions.d/labelscope.fish \
   share/man/man7/labelscope-rules.7.gz share/doc/labelscope/copyright share/doc/labelscope/README.md
+# A purge removes what root's recordings have kept, and a removal does not.
+dpkg-deb --control "$(package labelscope)" control
+if unshare --mount true 2>/dev/null; then
+  # shellcheck disable=SC2016
+  unshare --mount sh -euc 'mount -t tmpfs none /var/cache
+    mkdir -p /var/cache/labelscope/tables /var/cache/other
+    "$1" remove
+    [ -d /var/cache/labelscope/tables ]
+    "$1" purge
+    [ ! -e /var/cache/labelscope ]
+    [ -d /var/cache/other ]' sh "$PWD/control/postrm" ||
+    fail "the tables of root's recordings: a purge of the package, and nothing else, removes them"
+fi
 expect_file liblabelscope0 'lib/(.*/)?liblabelscope\.so\.0'
 expect_file liblabelscope-dev 'lib/(.*/)?liblabelscope\.so' 'lib/(.*/)?liblabelscope-reader\.a' \
   include/labelscope/labelscope.h include/labelscope/read_labels.bpf.h \
