@@ -178,6 +178,25 @@ static inline int put_within(struct set_block* to, struct block_relation* relati
   return 0;
 }
 
+/* If a block differs from the live one in the values of just these labels, and they fit where the
+ * old ones are, gives it the values. Returns whether it did; if not, its relation still holds. This
+ * is the fast path of a scope: the labels of the last one are what the blocks differ in. */
+static inline bool put_again(struct label_block* to, const struct block_relation* relation,
+                             const custom_labels_label_t* labels, size_t n) {
+  if (relation->rest <= kRestEqual || relation->rest - kRestEqual != n) return false;
+  const custom_labels_label_t* known = &to->labels[relation->common];
+  for (size_t i = 0; i < n; i++) {
+    const custom_labels_label_t label = loaded(&labels[i]);
+    if (!is_valid(&label) || label.key.len != known[i].key.len ||
+        label.value.len != known[i].value.len ||
+        !equal_bytes(label.key.buf, known[i].key.buf, label.key.len)) {
+      return false;
+    }
+    copy_bytes((unsigned char*)(uintptr_t)known[i].value.buf, label.value.buf, label.value.len);
+  }
+  return true;
+}
+
 /* Builds the set's labels and these in the spare block, which no reader reads: what is wrong may
  * show when half is done. Returns 0, EINVAL or kNoRoom. */
 static inline int try_build(struct label_set* set, const custom_labels_label_t* labels, size_t n) {
@@ -187,6 +206,8 @@ static inline int try_build(struct label_set* set, const custom_labels_label_t* 
   if (from == NULL) {
     to->block.set.count = 0;
     set->relation = kUnrelated;
+  } else if (put_again(&to->block, &set->relation, labels, n)) {
+    return 0;
   } else if (to->room >= block_bytes(&from->block)) {
     cl_block_take(&to->block, &from->block, &set->relation, from->block.set.count);
   } else {

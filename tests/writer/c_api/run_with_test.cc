@@ -99,6 +99,34 @@ TEST_CASE_METHOD(Unlabelled, "run_with: calls nest, with changes in between") {
 }
 
 TEST_CASE_METHOD(Unlabelled,
+                 "run_with: the labels of the last run again, and others, show as they are given") {
+  SetObject set(Labels{{"a", "1"}, {"b", "2"}, {"c", "3"}});
+  custom_labels_replace(set.get());
+  const Labels before = current_labels();
+  const std::vector<Labels> runs = {{{"a", "4"}, {"b", "5"}}, {{"a", "6"}, {"b", "7"}},
+                                    {{"b", "8"}, {"a", "9"}}, {{"a", "0"}, {"c", "1"}},
+                                    {{"b", "2"}, {"c", "4"}}, {{"a", "3"}, {"b", "longer"}},
+                                    {{"a", "4"}, {"a", "5"}}, {{"a", "6"}},
+                                    {{"b", "7"}, {"d", "8"}}, {{"a", ""}, {"b", "9"}}};
+  for (const Labels& first : runs) {
+    for (const Labels& second : runs) {
+      for (const Labels* labels : {&first, &first, &second, &second}) {
+        Labels expected = before;
+        for (const auto& [key, value] : *labels) expected = with(expected, key, value);
+        CHECK(run_with(set.get(), *labels, [&] { CHECK(current_labels() == expected); }) == 0);
+        CHECK(current_labels() == before);
+      }
+      custom_labels_label_t wrong[] = {raw("a", "x"), raw("b", "y")};
+      wrong[1].value = {1, nullptr};
+      CHECK(custom_labels_run_with(set.get(), wrong, 2, call, nullptr, nullptr) == EINVAL);
+      CHECK(current_labels() == before);
+    }
+  }
+  set.put("c", "z");
+  CHECK(current_labels() == with(before, "c", "z"));
+}
+
+TEST_CASE_METHOD(Unlabelled,
                  "run_with: after calls that nested, a change takes nothing from them") {
   SetObject set(Labels{{"a", "1"}, {"b", "2"}, {"c", "3"}});
   custom_labels_replace(set.get());
