@@ -15,6 +15,21 @@ ls_wait_account account(std::uint64_t begun_ns, std::uint64_t begun_ran_ns) {
   return {begun_ns, begun_ran_ns, {20, 3, 7}, 4};
 }
 
+// Returns a thread that was first seen at `begun_ns` and is on a processor.
+ls_off_cpu thread_from(std::uint64_t begun_ns, std::uint64_t begun_ran_ns) {
+  ls_off_cpu thread{};
+  thread.account = account(begun_ns, begun_ran_ns);
+  return thread;
+}
+
+// Returns accounts of a recording that begins when the thread has run for 500 ns.
+WaitAccounts begun() {
+  WaitAccounts accounts;
+  const ThreadTime before[] = {{kTid, 500}};
+  accounts.begin(before, kStart);
+  return accounts;
+}
+
 // Ends the recording at 2000, and looks at the threads at 2010.
 ThreadLedger closed(WaitAccounts& accounts, const ls_off_cpu& thread, std::uint64_t ran_ns) {
   const std::pair<Tid, ls_off_cpu> known[] = {{kTid, thread}};
@@ -29,12 +44,8 @@ ThreadLedger closed(WaitAccounts& accounts, const ls_off_cpu& thread, std::uint6
 }  // namespace
 
 TEST_CASE("a thread that is there at the beginning counts from then on, whenever it first waits") {
-  WaitAccounts accounts;
-  const ThreadTime before[] = {{kTid, 500}};
-  accounts.begin(before, kStart);
-  ls_off_cpu thread{};
-  thread.account = account(1300, 800);
-  const ThreadLedger ledger = closed(accounts, thread, 1480);
+  WaitAccounts accounts = begun();
+  const ThreadLedger ledger = closed(accounts, thread_from(1300, 800), 1480);
   CHECK(ledger.wall_ns == 1010);  // it was running at the end
   CHECK(ledger.cpu_ns == 980);
   CHECK(ledger.waiting_ns == 20);
@@ -47,8 +58,7 @@ TEST_CASE("a thread that is there at the beginning counts from then on, whenever
 
 TEST_CASE("a wait that has not ended is open, and ends with the recording") {
   WaitAccounts accounts;
-  ls_off_cpu thread{};
-  thread.account = account(kStart, 0);
+  ls_off_cpu thread = thread_from(kStart, 0);
   thread.left_ns = 1400;
   const ThreadLedger ledger = closed(accounts, thread, 360);
   CHECK(ledger.wall_ns == 1000);
@@ -58,8 +68,7 @@ TEST_CASE("a wait that has not ended is open, and ends with the recording") {
 
 TEST_CASE("a thread that leaves its processor after the end has no open wait") {
   WaitAccounts accounts;
-  ls_off_cpu thread{};
-  thread.account = account(kStart, 0);
+  ls_off_cpu thread = thread_from(kStart, 0);
   thread.left_ns = 2005;
   const ThreadLedger ledger = closed(accounts, thread, 975);
   CHECK(ledger.wall_ns == 1005);
@@ -69,15 +78,11 @@ TEST_CASE("a thread that leaves its processor after the end has no open wait") {
 
 TEST_CASE("accounts may have the same time twice, which is a negative residue") {
   WaitAccounts accounts;
-  ls_off_cpu thread{};
-  thread.account = account(kStart, 0);
-  CHECK(closed(accounts, thread, 1000).residue_ns() == -20);
+  CHECK(closed(accounts, thread_from(kStart, 0), 1000).residue_ns() == -20);
 }
 
 TEST_CASE("a thread that ends has its account from the beginning, and its number is free") {
-  WaitAccounts accounts;
-  const ThreadTime before[] = {{kTid, 500}};
-  accounts.begin(before, kStart);
+  WaitAccounts accounts = begun();
   accounts.end({kPid, kTid, account(1300, 800), 1500, 970});
   // Another thread gets the number.
   accounts.end({kPid, kTid, account(1600, 0), 1700, 60});
@@ -90,9 +95,7 @@ TEST_CASE("a thread that ends has its account from the beginning, and its number
 }
 
 TEST_CASE("a thread that has run for less than another one before has only got its number") {
-  WaitAccounts accounts;
-  const ThreadTime before[] = {{kTid, 500}};
-  accounts.begin(before, kStart);
+  WaitAccounts accounts = begun();
   accounts.end({kPid, kTid, account(1600, 0), 1700, 600});
   const ThreadLedgers ledgers = accounts.take();
   REQUIRE(ledgers.count() == 1);
@@ -101,18 +104,14 @@ TEST_CASE("a thread that has run for less than another one before has only got i
 }
 
 TEST_CASE("a thread that has not run since the beginning has waited since then") {
-  WaitAccounts accounts;
-  const ThreadTime before[] = {{kTid, 500}};
-  accounts.begin(before, kStart);
+  WaitAccounts accounts = begun();
   CHECK(accounts.waits_since({kTid, 500}, 1200) == kStart);
   CHECK(accounts.waits_since({kTid, 501}, 1200) == 1200);
   CHECK(accounts.waits_since({Tid{72}, 500}, 1200) == 1200);
 }
 
 TEST_CASE("a thread that never leaves its processor needs no entry") {
-  WaitAccounts accounts;
-  const ThreadTime before[] = {{kTid, 500}};
-  accounts.begin(before, kStart);
+  WaitAccounts accounts = begun();
   const ThreadTime after[] = {{kTid, 1500}, {Tid{72}, 90}};  // nothing is known of the second
   accounts.close({}, 2000);
   accounts.freeze(kPid, after, 2000);
@@ -124,9 +123,8 @@ TEST_CASE("a thread that never leaves its processor needs no entry") {
 
 TEST_CASE("a thread that ends while the recording does counts up to its last switch") {
   WaitAccounts accounts;
-  ls_off_cpu running{};
+  ls_off_cpu running = thread_from(kStart, 0);
   running.pid = 70;
-  running.account = account(kStart, 0);
   running.came_ns = 1900;
   running.left_ran_ns = 860;
   ls_off_cpu waiting = running;
