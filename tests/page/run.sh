@@ -5,7 +5,7 @@ cd "$(dirname "$0")" || exit 1
 version=$(node --version 2>/dev/null | sed 's/^v//; s/\..*//')
 ((${version:-0} >= 18)) ||
   { echo "SKIPPED: the page's tests need node 18 or newer (package nodejs)"; exit 77; }
-if [[ $1 == browser ]]; then
+if [[ $1 == browser_* ]]; then
   for name in "${CHROMIUM:-chromium}" chromium-browser google-chrome; do
     command -v "$name" >/dev/null && export CHROMIUM=$name && break
   done
