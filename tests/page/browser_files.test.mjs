@@ -1,6 +1,6 @@
 // What the page saves, and what is hostile or damaged in it.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
@@ -28,7 +28,8 @@ const download = async (name, button) => {
   await page.press("s");
   await page.evaluate(`document.querySelectorAll('#save .choices button')[${button}].click()`);
   const path = join(page.downloads, name);
-  for (let i = 0; !existsSync(path); i++) {
+  // The browser makes the file, and then writes it.
+  for (let i = 0; !existsSync(path) || statSync(path).size === 0; i++) {
     assert.ok(
       i < 500,
       `${name} was not saved: ` +
