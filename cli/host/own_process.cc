@@ -1,10 +1,13 @@
 // Limits and nice values of labelscope itself.
 #include "cli/host/own_process.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <ctime>
+
+#include "labelscope/unique_fd.h"
 
 namespace labelscope::cli {
 namespace {
@@ -13,6 +16,8 @@ constexpr int kFirst = -20;
 constexpr int kLast = 19;
 // RLIMIT_NICE of a process that may take any nice value (getrlimit(2)).
 constexpr rlim_t kAnyNice = 40;
+// A process with a thousand libraries takes no more descriptors before its first sample.
+constexpr rlim_t kRoomForFiles = 4096;
 
 // Linux has a nice value for each thread; ID 0 means the calling one.
 int own_nice() { return ::getpriority(PRIO_PROCESS, 0); }
@@ -31,6 +36,11 @@ void raise_file_limit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+  // The kernel's table of them grows to the highest number. In a process with several threads it
+  // lets each growth wait for an RCU grace period.
+  const UniqueFd any(::open("/", O_PATH | O_CLOEXEC));
+  const rlim_t last = std::min(limit.rlim_cur, kRoomForFiles) - 1;
+  static_cast<void>(UniqueFd(::fcntl(any.get(), F_DUPFD_CLOEXEC, static_cast<int>(last))));
 }
 
 Precedence& Precedence::own() {

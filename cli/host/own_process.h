@@ -9,7 +9,7 @@
 namespace labelscope::cli {
 
 // labelscope keeps the files of modules open. A thousand libraries must not be a reason to lose
-// symbols.
+// symbols, nor to wait. Call it while there is one thread.
 void raise_file_limit();
 
 // While it names addresses, labelscope has precedence for this long. It is enough for all but huge
