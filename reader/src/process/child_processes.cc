@@ -51,7 +51,9 @@ std::vector<Pid> ask_everyone(Pid parent) {
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), &::closedir);
   while (const dirent* entry = proc ? ::readdir(proc.get()) : nullptr) {
     auto pid = parse_number(entry->d_name);
-    if (pid && parent_of(entry->d_name) == raw(parent)) pids.push_back(Pid{*pid});
+    // For this file of its own the kernel would add up the times of its 10,000 threads.
+    if (!pid || *pid == raw(parent)) continue;
+    if (parent_of(entry->d_name) == raw(parent)) pids.push_back(Pid{*pid});
   }
   return pids;
 }
@@ -62,13 +64,21 @@ std::size_t count_of_processes() {
   return ::stat("/proc", &status) == 0 ? status.st_nlink : SIZE_MAX;
 }
 
+// Returns 0 if that is not known.
+std::size_t count_of_threads(const LiveProcess& process) {
+  const auto status = process.read_proc("status");
+  if (!status) return 0;
+  return static_cast<std::size_t>(parse_number(status_field(*status, "Threads")).value_or(0));
+}
+
 }  // namespace
 
 std::vector<Pid> child_processes(const LiveProcess& process) {
+  // To read the parent of a process takes about twice as long as to read the children of a thread.
+  // The threads are counted first, because it takes ten milliseconds to list 10,000.
+  if (count_of_threads(process) / 2 > count_of_processes()) return ask_everyone(process.pid());
   auto threads = process.threads();
   if (!threads) return {};
-  // To read the parent of a process takes about twice as long as to read the children of a thread.
-  if (threads->size() / 2 > count_of_processes()) return ask_everyone(process.pid());
   std::vector<Pid> pids;
   const std::string folder = "/proc/" + std::to_string(raw(process.pid())) + "/task/";
   bool answered = false;
