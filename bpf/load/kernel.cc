@@ -15,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -74,7 +75,9 @@ std::vector<bool> kernel_has(std::initializer_list<const char*> functions) {
     at += static_cast<std::uint64_t>(got);
     names.append(piece.data(), static_cast<std::size_t>(got));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      found[i] = found[i] || names.find(wanted[i]) != std::string::npos;
+      // Not names.find(), which would stop at each name: all of them begin behind a zero.
+      found[i] = found[i] || ::memmem(names.data(), names.size(), wanted[i].data(),
+                                      wanted[i].size()) != nullptr;
     }
     const std::size_t last_end = names.rfind('\0');
     if (last_end != std::string::npos) names.erase(0, last_end);
