@@ -78,11 +78,12 @@ Result<ElfImage> ElfImage::open(UniqueFd file) {
 }
 
 Status ElfImage::read_headers() {
-  auto found = read_value<Elf64_Ehdr>(file_.fd, 0);
-  if (!found || std::memcmp(found->e_ident, ELFMAG, SELFMAG) != 0) {
+  file_.keep_first_page();
+  if (!file_.read_offset(0, std::as_writable_bytes(std::span(&header_, 1))) ||
+      std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) {
     return malformed("not an ELF file");
   }
-  const Elf64_Ehdr& header = header_ = *found;
+  const Elf64_Ehdr& header = header_;
   if (header.e_ident[EI_CLASS] == ELFCLASS32) {
     return Error{ErrorCode::kUnsupported, "a 32-bit ELF file: only 64-bit programs have labels"};
   }

@@ -1,8 +1,9 @@
-// LoadedFile makes one pread for each question.
+// LoadedFile makes one pread for each question that the first page does not answer.
 #include "elf/loaded_file.h"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 
@@ -26,7 +27,18 @@ Status LoadedFile::read(std::uint64_t vaddr, std::span<std::byte> out) const {
   return read_offset(load->file_offset + (vaddr - load->vaddr), out);
 }
 
+void LoadedFile::keep_first_page() {
+  constexpr std::size_t kPage = 4096;
+  first_page.resize(kPage);
+  const ssize_t got = ::pread(fd.get(), first_page.data(), kPage, 0);
+  first_page.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+}
+
 Status LoadedFile::read_offset(std::uint64_t offset, std::span<std::byte> out) const {
+  if (offset <= first_page.size() && out.size() <= first_page.size() - offset) {
+    std::ranges::copy(std::span(first_page).subspan(offset, out.size()), out.begin());
+    return {};
+  }
   return read_fully(fd, offset, out);
 }
 

@@ -2,7 +2,9 @@
 // with pread(2).
 //
 // A table of a hostile file may lead anywhere and be any length, so nothing is kept or allocated by
-// its claims: callers read into storage of their own, in pieces of a size that they choose.
+// its claims: callers read into storage of their own, in pieces of a size that they choose. Of each
+// file only the first page may be kept. It has the headers, and mostly the beginning of the hash
+// table, which is read again for each symbol that is looked up.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +49,10 @@ std::optional<std::uint64_t> load_bias_at(const std::vector<LoadSegment>& segmen
 struct LoadedFile {
   UniqueFd fd;
   std::vector<LoadSegment> loads;
+  std::vector<std::byte> first_page{};  // empty, or less for a file that has less
 
+  // Reads the first page, from which read_offset() answers then.
+  void keep_first_page();
   // Fills `out`. Fails with kMalformed if the file does not have these bytes.
   Status read_offset(std::uint64_t offset, std::span<std::byte> out) const;
   // Reads by link-time address; the bytes must be within one segment.

@@ -4,6 +4,11 @@
 
 #include <elf.h>
 
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string>
+
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 
@@ -58,6 +63,17 @@ bool has_symbol(const ElfImage& image, const char* name) {
   return found->has_value();
 }
 
+// Returns how often this process has called read(2) and its like.
+std::optional<std::uint64_t> count_of_reads() {
+  std::ifstream io("/proc/self/io");
+  std::string word;
+  std::uint64_t number = 0;
+  while (io >> word >> number) {
+    if (word == "syscr:") return number;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 TEST_CASE("elf_image: segments of an x86-64 library are reported as the file has them") {
@@ -93,6 +109,21 @@ TEST_CASE("elf_image: without a hash table there are no dynamic symbols") {
 
 TEST_CASE("elf_image: a bloom filter that says no ends the search") {
   CHECK_FALSE(has_symbol(require_image(elf_from_yaml("publisher", {"BLOOM=0"})), kSet));
+}
+
+// A process may have loaded a thousand libraries that publish nothing.
+TEST_CASE("elf_image: symbols that a library does not have take no read each") {
+  if (!count_of_reads()) skip_test("the kernel does not count reads (CONFIG_TASK_IO_ACCOUNTING)");
+  const auto reads_for = [](int names) {
+    const std::uint64_t before = *count_of_reads();
+    const ElfImage image = require_image(read_file(fixture_path("libcustomlabels_hash_gnu.so")));
+    for (int i = 0; i < names; ++i) {
+      CHECK_FALSE(has_symbol(image, ("no_symbol_of_this_library_" + std::to_string(i)).c_str()));
+    }
+    return *count_of_reads() - before;
+  };
+  // Both counts include those of looking at the counter.
+  CHECK(reads_for(20) <= reads_for(0) + 2);
 }
 
 TEST_CASE(
