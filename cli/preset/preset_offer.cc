@@ -10,6 +10,7 @@
 #include "labelscope/target.h"
 #include "preset/file_preset.h"
 #include "preset/preset_files.h"
+#include "process/one_look.h"
 
 namespace labelscope::cli {
 namespace {
@@ -45,7 +46,7 @@ std::vector<Fit> find_fits(std::span<const Pid> pids, const ModulePresets& prese
     auto process = LiveProcess::open(pid);
     if (!process) continue;
     std::shared_ptr<LiveProcess> shared = *std::move(process);
-    auto plan = planner.for_another_process().plan(*shared);
+    auto plan = planner.for_another_process().plan(OneLook(*shared));
     if (!plan) continue;
     for (const Publisher& publisher : plan->publishers) {
       if (publisher.recipe.source != LS_SOURCE_PRESET) continue;

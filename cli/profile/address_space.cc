@@ -13,6 +13,7 @@
 
 #include "elf/elf_image.h"
 #include "process/link_map.h"
+#include "process/one_look.h"
 
 namespace labelscope::cli {
 namespace {
@@ -160,8 +161,8 @@ std::vector<ProfileModule> ModuleTable::take(std::vector<ModuleFile>& files) {
 }
 
 Status AddressSpace::load(const Target& process, Address sampled) {
-  auto mappings = process.mappings();
-  if (!mappings) return std::move(mappings).error();
+  const MappingsOf mappings(process);
+  if (!mappings) return mappings.error();
   const FindProcess itself = [&] { return &process; };
   const auto headers = process.program_headers_address().value_or(0);
   const auto file_at = [&](Address address) {

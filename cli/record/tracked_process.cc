@@ -14,6 +14,7 @@
 #include <span>
 #include <utility>
 
+#include "process/named_mappings.h"
 #include "process/one_look.h"
 #include "sources/label_source.h"
 
@@ -215,7 +216,7 @@ bool TrackedProcess::renew_facts(Clock::time_point now) {
   last_facts_ = now;
   auto process = LiveProcess::open(pid_);
   if (!process) return false;
-  auto mappings = (*process)->mappings();
+  const auto mappings = named_mappings(**process);
   if (!mappings) return false;
   if (!adopt_facts(read_process_facts(**process, *mappings, plan_.needs_facts()))) return false;
   // Node's recipe depends on the facts: if they change, there is another recipe.

@@ -16,6 +16,7 @@
 #include "plan/file_verdicts.h"
 #include "plan/planning.h"
 #include "process/modules.h"
+#include "process/one_look.h"
 #include "recipe/libc_tls.h"
 #include "sources/label_source.h"
 
@@ -186,8 +187,8 @@ void Planner::forget_unmapped(const std::vector<Mapping>& mappings) {
 }
 
 Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
-  auto mappings = target.mappings();
-  if (!mappings) return std::move(mappings).error();
+  const MappingsOf mappings(target);
+  if (!mappings) return mappings.error();
   forget_unmapped(*mappings);
   Planning planning(target, options_, trace, [&] {
     return list_modules(target, *mappings, [&](const Mapping& mapping) {

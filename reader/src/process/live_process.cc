@@ -17,6 +17,7 @@
 #include "elf/regular_file.h"
 #include "labelscope/target.h"
 #include "process/copied_text.h"
+#include "process/maps_parser.h"
 #include "process/proc_fs.h"
 
 namespace labelscope {
@@ -218,16 +219,18 @@ Tid LiveProcess::number_inside(Tid tid) const {
 }
 
 Result<std::vector<Mapping>> LiveProcess::mappings() const {
-  auto text = read_proc("maps");
-  if (!text) {
-    return text.error().code == ErrorCode::kNotFound ? gone(pid_) : std::move(text).error();
+  auto mappings = read_maps(proc_path("maps"));
+  if ((!mappings || mappings->empty()) && find_other_door()) {
+    mappings = read_maps(proc_path("maps"));
   }
-  if (text->empty()) {
+  if (!mappings) {
+    return mappings.error().code == ErrorCode::kNotFound ? gone(pid_) : std::move(mappings);
+  }
+  if (mappings->empty()) {
     return Error{ErrorCode::kVanished,
                  "process " + std::to_string(raw(pid_)) + " has no memory any more: it is ending"};
   }
-  auto mappings = parse_maps(*text);
-  if (mappings) name_copied_text(*this, *mappings);
+  name_copied_text(*this, *mappings);
   return mappings;
 }
 

@@ -6,6 +6,10 @@
 #include <charconv>
 #include <iterator>
 #include <optional>
+#include <utility>
+
+#include "process/maps_parser.h"
+#include "process/proc_fs.h"
 
 namespace labelscope {
 namespace {
@@ -79,22 +83,50 @@ std::optional<Mapping> parse_line(std::string_view line) {
 
 }  // namespace
 
-Result<std::vector<Mapping>> parse_maps(std::string_view text) {
-  std::vector<Mapping> mappings;
-  std::size_t number = 0;
-  while (!text.empty()) {
-    std::size_t length = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, length);
-    text.remove_prefix(std::min(length + 1, text.size()));
-    ++number;
-    auto mapping = parse_line(line);
-    if (!mapping) {
-      return Error{ErrorCode::kMalformed,
-                   "line " + std::to_string(number) + " is no line of a maps file"};
-    }
-    mappings.push_back(*std::move(mapping));
+Status MapsParser::take_line(std::string_view line) {
+  ++lines_;
+  auto mapping = parse_line(line);
+  if (!mapping) {
+    return Error{ErrorCode::kMalformed,
+                 "line " + std::to_string(lines_) + " is no line of a maps file"};
   }
-  return mappings;
+  if (!is_kept_ || is_kept_(*mapping)) mappings_.push_back(*std::move(mapping));
+  return {};
+}
+
+Status MapsParser::add(std::string_view piece) {
+  for (;;) {
+    const std::size_t end = piece.find('\n');
+    if (end == std::string_view::npos) {
+      begun_ += piece;
+      return {};
+    }
+    std::string_view line = piece.substr(0, end);
+    if (!begun_.empty()) line = begun_ += line;
+    if (Status status = take_line(line); !status) return status;
+    begun_.clear();
+    piece.remove_prefix(end + 1);
+  }
+}
+
+Result<std::vector<Mapping>> MapsParser::finish() {
+  if (!begun_.empty()) {
+    if (Status status = take_line(begun_); !status) return std::move(status).error();
+  }
+  return std::move(mappings_);
+}
+
+Result<std::vector<Mapping>> parse_maps(std::string_view text) {
+  MapsParser parser;
+  if (Status status = parser.add(text); !status) return std::move(status).error();
+  return parser.finish();
+}
+
+Result<std::vector<Mapping>> read_maps(const std::string& path, MapsParser::IsKept is_kept) {
+  MapsParser parser(std::move(is_kept));
+  Status status = read_proc_pieces(path, [&](std::string_view piece) { return parser.add(piece); });
+  if (!status) return std::move(status).error();
+  return parser.finish();
 }
 
 const Mapping* find_mapping(const std::vector<Mapping>& mappings, Address address) {

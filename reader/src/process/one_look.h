@@ -1,5 +1,5 @@
-// OneLook is another process whose mappings are read once. A process may have 60,000 of them, and
-// several parts of a plan ask for them.
+// OneLook is a process whose mappings are read once, and no more of them than planning needs:
+// several parts of a plan ask for them, and a process may have 60,000.
 #pragma once
 
 #include <memory>
@@ -7,35 +7,59 @@
 #include <vector>
 
 #include "labelscope/target.h"
+#include "process/named_mappings.h"
 
 namespace labelscope {
 
 class OneLook final : public Target {
  public:
-  // `target` must live as long as this object.
-  explicit OneLook(const Target& target) : target_(target) {}
+  // `process` must live as long as this object.
+  explicit OneLook(const LiveProcess& process) : process_(process) {}
 
-  Result<std::vector<Mapping>> mappings() const override {
-    if (!mappings_) mappings_ = target_.mappings();
+  Result<std::vector<Mapping>> mappings() const override { return look(); }
+  // Returns the same without a copy.
+  const Result<std::vector<Mapping>>& look() const {
+    if (!mappings_) mappings_ = named_mappings(process_);
     return *mappings_;
   }
   Result<UniqueFd> open_file(const Mapping& mapping) const override {
-    return target_.open_file(mapping);
+    return process_.open_file(mapping);
   }
   Result<FileTimes> file_times(const Mapping& mapping) const override {
-    return target_.file_times(mapping);
+    return process_.file_times(mapping);
   }
-  const MemorySource& memory() const override { return target_.memory(); }
+  const MemorySource& memory() const override { return process_.memory(); }
   std::optional<Address> program_headers_address() const override {
-    return target_.program_headers_address();
+    return process_.program_headers_address();
   }
-  std::optional<Address> title_address() const override { return target_.title_address(); }
-  bool is_alive() const override { return target_.is_alive(); }
-  std::unique_ptr<Target> forked_from() const override { return target_.forked_from(); }
+  std::optional<Address> title_address() const override { return process_.title_address(); }
+  bool is_alive() const override { return process_.is_alive(); }
+  std::unique_ptr<Target> forked_from() const override { return process_.forked_from(); }
 
  private:
-  const Target& target_;
+  const LiveProcess& process_;
   mutable std::optional<Result<std::vector<Mapping>>> mappings_;
+};
+
+// The mappings of a target. Those of OneLook are not copied: it must live as long.
+class MappingsOf {
+ public:
+  explicit MappingsOf(const Target& target)
+      : look_(dynamic_cast<const OneLook*>(&target)),
+        own_(look_ == nullptr ? target.mappings() : std::vector<Mapping>()) {}
+
+  explicit operator bool() const { return all().has_value(); }
+  const std::vector<Mapping>& operator*() const { return *all(); }
+  const std::vector<Mapping>* operator->() const { return &*all(); }
+  const Error& error() const { return all().error(); }
+
+ private:
+  const Result<std::vector<Mapping>>& all() const {
+    return look_ == nullptr ? own_ : look_->look();
+  }
+
+  const OneLook* look_;
+  Result<std::vector<Mapping>> own_;
 };
 
 }  // namespace labelscope

@@ -14,18 +14,39 @@
 
 namespace labelscope {
 
-Result<std::string> read_proc_file(const std::string& path, std::size_t most) {
+namespace {
+
+Status read_pieces(const std::string& path, std::size_t most,
+                   const std::function<Status(std::string_view)>& take) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return system_error(errno, path);
-  std::string text;
   std::array<char, 65536> buffer;
-  while (text.size() < most) {
-    ssize_t got = ::read(fd.get(), buffer.data(), std::min(buffer.size(), most - text.size()));
+  for (std::size_t left = most; left != 0;) {
+    ssize_t got = ::read(fd.get(), buffer.data(), std::min(buffer.size(), left));
     if (got < 0) return system_error(errno, path);
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
+    if (got == 0) return {};
+    left -= static_cast<std::size_t>(got);
+    Status status = take({buffer.data(), static_cast<std::size_t>(got)});
+    if (!status) return status;
   }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_proc_file(const std::string& path, std::size_t most) {
+  std::string text;
+  Status status = read_pieces(path, most, [&](std::string_view piece) -> Status {
+    text += piece;
+    return {};
+  });
+  if (!status) return std::move(status).error();
   return text;
+}
+
+Status read_proc_pieces(const std::string& path,
+                        const std::function<Status(std::string_view)>& take) {
+  return read_pieces(path, SIZE_MAX, take);
 }
 
 std::string read_proc_line(const std::string& path) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,9 @@ namespace labelscope {
 // Reads the whole file, or its first `most` bytes: some files are as long as a process wants them
 // to be.
 Result<std::string> read_proc_file(const std::string& path, std::size_t most = SIZE_MAX);
+// Reads it piece by piece, until it ends or `take` fails.
+Status read_proc_pieces(const std::string& path,
+                        const std::function<Status(std::string_view)>& take);
 
 // Returns the only line of a file, such as comm, without its newline; nothing if it cannot be read.
 std::string read_proc_line(const std::string& path);

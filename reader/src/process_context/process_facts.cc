@@ -26,6 +26,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "process/named_mappings.h"
 #include "process_context/context_message.h"
 
 namespace labelscope {
@@ -43,8 +44,6 @@ constexpr int kTries = 5;
 constexpr std::chrono::microseconds kPause{500};
 // More would cost time: one that is never published is looked at again and again.
 constexpr std::size_t kMostContexts = 8;
-// At most so many mappings without a name are looked at, with one read each.
-constexpr std::size_t kMostUnnamed = 1024;
 // A server forks workers; these seldom fork again.
 constexpr int kMostParents = 4;
 

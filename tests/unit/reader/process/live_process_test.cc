@@ -23,6 +23,7 @@
 #include "elf/elf_image.h"
 #include "labelscope/target.h"
 #include "process/code_mappings.h"
+#include "process/named_mappings.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 #include "unit/symbol/temp_folder.h"
@@ -348,6 +349,38 @@ TEST_CASE("live_process: code mappings are the executable ones of all mappings")
   REQUIRE(made != MAP_FAILED);
   CHECK(same_as_all(**own) == before + 1);
   ::munmap(made, 4096);
+}
+
+TEST_CASE("live_process: of thousands of mappings without a name, planning gets the first ones") {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  constexpr std::size_t kCount = 4 * kMostUnnamed;
+  void* area = ::mmap(nullptr, kCount * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(area != MAP_FAILED);
+  // Every other page is memory that can be written, and one is code.
+  for (std::size_t i = 0; i < kCount; i += 2) {
+    const int protection = i == kCount / 2 ? PROT_READ | PROT_EXEC : PROT_READ | PROT_WRITE;
+    REQUIRE(::mprotect(static_cast<std::byte*>(area) + i * page, page, protection) == 0);
+  }
+  const Child child(false);  // has them, too, and maps nothing else meanwhile
+  const auto process = require_open(child.pid());
+  const auto few = named_mappings(*process);
+  const auto all = process->mappings();
+  REQUIRE(few);
+  REQUIRE(all);
+  CHECK(all->size() >= kCount);
+  std::vector<Address> expected;
+  std::size_t unnamed = 0;
+  for (const Mapping& mapping : *all) {
+    const bool named = mapping.file || !mapping.path.empty() || mapping.executable;
+    const bool searched = !named && mapping.readable && unnamed < kMostUnnamed;
+    unnamed += searched ? 1 : 0;
+    if (named || searched) expected.push_back(mapping.start);
+  }
+  CHECK(unnamed == kMostUnnamed);
+  std::vector<Address> got;
+  for (const Mapping& mapping : *few) got.push_back(mapping.start);
+  CHECK(got == expected);
+  ::munmap(area, kCount * page);
 }
 
 }  // namespace labelscope::test

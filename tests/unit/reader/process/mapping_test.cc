@@ -1,6 +1,7 @@
 // Tests lines of /proc/PID/maps.
 #include "labelscope/mapping.h"
 
+#include "process/maps_parser.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 
@@ -126,6 +127,34 @@ TEST_CASE("mapping: find_mapping includes the first byte, excludes the end, and 
   CHECK(find_mapping(all, 0x6000) == nullptr);
   CHECK(find_mapping(all, UINT64_MAX) == nullptr);
   CHECK(find_mapping({}, 0x1000) == nullptr);
+}
+
+TEST_CASE("mapping: a text in pieces has the mappings of the whole text") {
+  const std::string text =
+      "1000-2000 r--p 00000000 08:01 5    /opt/a b\n"
+      "2000-3000 r-xp 00001000 08:01 5    /opt/a b\n"
+      "7ffd0000-7ffe0000 rw-p 00000000 00:00 0 \n"
+      "7ffe0000-7fff0000 rw-p 00000000 00:00 0   [stack]";
+  for (std::size_t size = 1; size <= text.size(); ++size) {
+    MapsParser parser;
+    for (std::size_t at = 0; at < text.size(); at += size) {
+      REQUIRE(parser.add(std::string_view(text).substr(at, size)));
+    }
+    const auto mappings = parser.finish();
+    INFO(size);
+    REQUIRE(mappings);
+    REQUIRE(mappings->size() == 4);
+    CHECK((*mappings)[0].path == "/opt/a b");
+    CHECK((*mappings)[1].start == 0x2000);
+    CHECK((*mappings)[1].executable);
+    CHECK((*mappings)[2].path.empty());
+    CHECK((*mappings)[3].path == "[stack]");
+  }
+  MapsParser parser;
+  REQUIRE(parser.add("1000-2000 r--p 00000000 08:01 5 /a\n1000-20"));
+  const auto cut = parser.finish();
+  REQUIRE_FALSE(cut);
+  CHECK(cut.error().context.find("line 2") != std::string::npos);
 }
 
 }  // namespace labelscope::test
