@@ -4,9 +4,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <csignal>
 #include <new>
 #include <utility>
+
+#include "bpf/unwind/no_signals.h"
 
 namespace labelscope {
 namespace {
@@ -49,13 +50,8 @@ bool TableBuilder::is_idle() const {
 
 void TableBuilder::ask(std::uint64_t key, UniqueFd file, Order order) {
   if (!thread_.joinable()) {
-    // The new thread blocks all signals, so that only threads that wait for them get them.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const NoSignals in_new_thread;
     thread_ = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   {
     const std::lock_guard lock(mutex_);
