@@ -147,12 +147,14 @@ void TrackedProcess::become(Process summary, bool publishes_nothing) {
   on_exit();
 }
 
-Status TrackedProcess::refresh(ProcessLabelReader& labels) {
+Status TrackedProcess::refresh(ProcessLabelReader& labels,
+                               std::optional<std::vector<Mapping>> listed) {
   plan_later();
   last_plan_ = Clock::now();
   auto process = LiveProcess::open(pid_);
   if (!process) return std::move(process).error();
-  const OneLook look(**process);
+  if (listed) next_plan_ = last_plan_;
+  const OneLook look = listed ? OneLook(**process, *std::move(listed)) : OneLook(**process);
   Status status = space_.load(look);
   if (!status) return status;
   std::string name = (*process)->comm();
