@@ -316,15 +316,17 @@ def first_complete(path, began):
     return None, len(samples)
 
 
-def peaks(pid, seen):
+def peaks(pid, seen, with_maps=True):
     """Adds the most KiB that this process and its children have taken, each, and its BPF maps, to
-    `seen`."""
+    `seen`. To look for maps keeps a process up that has hundreds of files open."""
     for one in [pid, *(int(child) for task in os.listdir(f"/proc/{pid}/task")
                        for child in open(f"/proc/{pid}/task/{task}/children",
                                          encoding="ascii").read().split())]:
         with contextlib.suppress(OSError, TypeError):
             text = open(f"/proc/{one}/status", encoding="ascii").read()
             seen[one] = int(re.search(r"VmHWM:\s*(\d+)", text)[1])
+    if not with_maps:
+        return
     maps = {}
     for fd in os.listdir(f"/proc/{pid}/fdinfo"):
         with contextlib.suppress(OSError):

@@ -19,8 +19,8 @@ peak      The most memory that it has had at a time, and that of its children. W
           kernel is in it: ring buffers and the maps of BPF programs that it has mapped.
 maps      Memory of all its BPF maps, by the kernel's own account.
 
-labelscope first is a recording that finds no unwind tables of an earlier one, and labelscope the next.
-All are medians. CPU times hardly depend on what else the machine does; the least of the other times are
+labelscope first is a recording that finds no unwind tables of an earlier one, and labelscope the next;
+before is another build (--before), which takes turns with it. All are medians. CPU times hardly depend on what else the machine does; the least of the other times are
 printed, too. Needs root and gcc, and perf for the comparison.
 """
 import argparse
@@ -40,6 +40,7 @@ from stack_costs import LOADER, aim, build, many_libraries, peaks
 
 THREADS = 10_000
 MAPPINGS = 60_000
+BEGINNING = 0.5  # seconds in which the first sample is taken, mostly
 PROGRAM = r"""
 #include <pthread.h>
 #include <stdio.h>
@@ -77,9 +78,12 @@ class Run:
         self.began = time.monotonic()
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         clock = (~process.pid << 3) | 2  # of all its threads, as clock_getcpuclockid() makes it
+        look = 0
         while True:
+            look += 1
+            begins = time.monotonic() - self.began < BEGINNING
             with contextlib.suppress(OSError):
-                peaks(process.pid, self.seen)
+                peaks(process.pid, self.seen, with_maps=not begins and look % 10 == 0)
             with contextlib.suppress(OSError):
                 cpu.append((time.monotonic(), time.clock_gettime(clock)))
             ended, status, self.used = os.wait4(process.pid, os.WNOHANG)
@@ -129,6 +133,10 @@ def record_by_labelscope(options, pid, folder, cache=None):
             "maps": run.seen.get("maps", 0) / 1024, "samples": len(samples)}
 
 
+def record_by_another(options, pid, folder):
+    return record_by_labelscope(argparse.Namespace(**vars(options) | {"labelscope": options.before}), pid, folder)
+
+
 def record_first(options, pid, folder):
     return record_by_labelscope(options, pid, folder, "none")
 
@@ -172,6 +180,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--labelscope", required=True)
+    parser.add_argument("--before", help="another build of labelscope")
     parser.add_argument("--targets", default="small,modules,threads,mappings")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
@@ -183,6 +192,9 @@ def main():
     tools = {"labelscope": record_by_labelscope}
     if options.keeps_tables:
         tools = {"labelscope first": record_first} | tools
+    if options.before:
+        options.before = os.path.abspath(options.before)
+        tools["before"] = record_by_another
     if shutil.which("perf"):
         tools["perf -g"] = record_by_perf
     else:
