@@ -19,7 +19,6 @@
 #include "cli/host/terminal.h"
 #include "cli/host/watchdog.h"
 #include "cli/preset/preset_offer.h"
-#include "cli/record/early_mappings.h"
 #include "cli/record/messages.h"
 #include "cli/record/privileges.h"
 #include "cli/record/recorder.h"
@@ -87,7 +86,6 @@ class Recording {
   std::unique_ptr<Targets> targets_;
   std::optional<int> exit_status_;
   std::optional<Outputs> outputs_;
-  EarlyMappings early_;
   OpenedSampler opened_;
   std::unique_ptr<Recorder> recorder_;
   std::optional<Watchdog> watch_;  // watches while the targets' memory is read
@@ -157,10 +155,7 @@ Status Recording::find() {
 
 Status Recording::choose_sampler() {
   raise_file_limit();  // a command keeps the limit that it was forked with
-  if (!targets_->is_command() && options_.backend != Backend::kPtrace)
-    early_.begin(targets_->first());
   auto opened = open_sampler(options_, *targets_);
-  early_.settle();
   if (!opened) return with_advice(std::move(opened).error());
   opened_ = *std::move(opened);
   return {};
@@ -202,8 +197,7 @@ Status Recording::add_targets() {
                         .process_labels = options_.unpublished.of_process,
                         .variables = options_.unpublished.variables,
                         .presets = options_.unpublished.presets,
-                        .blames = !options_.blame.empty(),
-                        .early = &early_});
+                        .blames = !options_.blame.empty()});
   Status added = targets_->add_to(*recorder_, opened_.backend);
   if (!added) return with_advice(std::move(added).error());
   return {};

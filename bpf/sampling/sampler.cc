@@ -69,7 +69,7 @@ class LoadedSampler final : public BpfSampler {
 
   Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override {
     Status status = processes_->set(pid, recipes);
-    if (status) tables_->add(pid);
+    if (status) tables_->set(pid);
     return status;
   }
   Status set_running_process(Pid pid) override {

@@ -42,11 +42,8 @@ class StackTables {
   StackTables(const StackTables&) = delete;
   StackTables& operator=(const StackTables&) = delete;
 
-  // The process runs another program, or something in it has changed. It is looked at at once.
+  // The process is sampled from now on, or runs another program, or something in it has changed.
   virtual void set(Pid /*pid*/) {}
-  // The process is about to be sampled: it is looked at beside what the caller does next. If that
-  // was so a moment ago already, a further look has time, since wait() may follow.
-  virtual void add(Pid /*pid*/) {}
   // A program is about to be executed (the descriptor is invalid if it is not known which). This
   // begins to make the tables that it most likely needs: a program that runs for a second would end
   // before they are all there.

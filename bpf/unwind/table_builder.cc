@@ -4,10 +4,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <new>
 #include <utility>
-
-#include "bpf/unwind/no_signals.h"
 
 namespace labelscope {
 namespace {
@@ -50,8 +49,13 @@ bool TableBuilder::is_idle() const {
 
 void TableBuilder::ask(std::uint64_t key, UniqueFd file, Order order) {
   if (!thread_.joinable()) {
-    const NoSignals in_new_thread;
+    // The new thread blocks all signals, so that only threads that wait for them get them.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     thread_ = std::thread([this] { run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   {
     const std::lock_guard lock(mutex_);

@@ -7,11 +7,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "base/text.h"
-#include "bpf/unwind/no_signals.h"
 #include "process/code_mappings.h"
 #include "unwind_table/copied_module.h"
 
@@ -112,7 +110,6 @@ std::optional<std::uint64_t> UnwindProcesses::file_of(UniqueFd fd, const struct 
 }
 
 void UnwindProcesses::expect(UniqueFd program) {
-  settle();
   constexpr auto kFirst = TableBuilder::Order::kFirst;
   vdso();
   const auto own = LiveProcess::open(static_cast<Pid>(::getpid()));
@@ -130,55 +127,12 @@ void UnwindProcesses::expect(UniqueFd program) {
 }
 
 void UnwindProcesses::set(Pid pid) {
-  settle();
-  if (is_known(pid)) {
+  const auto known = processes_.find(pid);
+  if (known != processes_.end() && exec_count_(pid) == known->second.exec_count) {
     on_mapping(pid);
   } else {
     refresh(pid);
   }
-}
-
-void UnwindProcesses::add(Pid pid) {
-  if (look_.valid() && looked_at_ == pid) {
-    added_again_ = true;
-    return;
-  }
-  settle();
-  if (is_known(pid)) {
-    KnownProcess& known = processes_[pid];
-    look_again(known, Clock::now() + known.pause);
-  } else {
-    begin_look(pid);
-  }
-}
-
-bool UnwindProcesses::is_known(Pid pid) const {
-  const auto known = processes_.find(pid);
-  return known != processes_.end() && exec_count_(pid) == known->second.exec_count;
-}
-
-void UnwindProcesses::begin_look(Pid pid) {
-  looked_at_ = pid;
-  try {
-    const NoSignals in_new_thread;
-    look_ = std::async(std::launch::async, [this, pid] {
-      refresh(pid);
-      // There may be 500 tables, which come one after the other.
-      while (!is_awaited_ && !builder_.wait(milliseconds(1))) take_tables();
-      look_after();
-    });
-  } catch (const std::system_error&) {
-    refresh(pid);  // there is no room for a thread
-  }
-}
-
-// Waits for the look at a new process.
-void UnwindProcesses::settle() {
-  if (!look_.valid()) return;
-  is_awaited_ = true;
-  look_.get();
-  is_awaited_ = false;
-  if (std::exchange(added_again_, false)) add(looked_at_);
 }
 
 // Reads the mappings of the process now.
@@ -364,11 +318,6 @@ void UnwindProcesses::take_tables() {
 }
 
 void UnwindProcesses::work() {
-  settle();
-  look_after();
-}
-
-void UnwindProcesses::look_after() {
   drop_retired();
   drop_files();
   ask_again();
@@ -390,7 +339,6 @@ void UnwindProcesses::look_after() {
 }
 
 void UnwindProcesses::wait(milliseconds timeout) {
-  settle();
   static_cast<void>(builder_.wait(timeout));
   work();
 }
@@ -405,25 +353,17 @@ void UnwindProcesses::add_counts(Counts& counts) const {
 }
 
 void UnwindProcesses::on_mapping(Pid pid) {
-  settle();
   auto process = processes_.find(pid);
-  if (process == processes_.end()) return;
+  if (process == processes_.end() || process->second.refresh_at) return;
   KnownProcess& known = process->second;
   const auto now = Clock::now();
   const bool is_young = now - known.began < kFirstMoments && known.quick_looks < kMostQuickLooks;
-  if (look_again(known, is_young ? now : now + known.pause)) known.quick_looks += is_young;
-}
-
-// Returns false if it is looked at again before that.
-bool UnwindProcesses::look_again(KnownProcess& process, Clock::time_point when) {
-  if (process.refresh_at && *process.refresh_at <= when) return false;
-  process.refresh_at = when;
-  return true;
+  known.quick_looks += is_young;
+  known.refresh_at = is_young ? now : now + known.pause;
 }
 
 // The BPF program has given the child what its parent had then.
 void UnwindProcesses::on_fork(Pid parent, Pid child) {
-  settle();
   auto from = processes_.find(parent);
   if (from == processes_.end() || !from->second.list) return;
   KnownProcess copy = from->second;
@@ -440,7 +380,6 @@ void UnwindProcesses::on_fork(Pid parent, Pid child) {
 }
 
 void UnwindProcesses::forget(Pid pid) {
-  settle();
   auto process = processes_.find(pid);
   if (process == processes_.end()) return;
   tables_->remove_process(pid);

@@ -15,10 +15,8 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,8 +40,6 @@ class UnwindProcesses final : public StackTables {
         exec_count_(std::move(exec_count)) {}
 
   void set(Pid pid) override;
-  // The first look at a process is made in a thread, and all other functions wait for it.
-  void add(Pid pid) override;
   void expect(UniqueFd program) override;
   void forget(Pid pid) override;
   void on_fork(Pid parent, Pid child) override;
@@ -102,9 +98,6 @@ class UnwindProcesses final : public StackTables {
     Clock::duration pause{};
   };
 
-  bool is_known(Pid pid) const;
-  void begin_look(Pid pid);
-  void settle();
   std::optional<std::uint64_t> file_of(const LiveProcess& process, const Mapping& mapping,
                                        TableBuilder::Order order);
   std::optional<std::uint64_t> file_of(UniqueFd fd, const struct stat& status,
@@ -112,8 +105,6 @@ class UnwindProcesses final : public StackTables {
   std::optional<std::uint64_t> vdso();
   std::uint64_t add_file(UniqueFd fd, TableBuilder::Order order);
   void refresh(Pid pid);
-  static bool look_again(KnownProcess& process, Clock::time_point when);
-  void look_after();
   void take_tables();
   void publish(Pid pid, KnownProcess& process);
   void retire(std::shared_ptr<List> list);
@@ -138,11 +129,6 @@ class UnwindProcesses final : public StackTables {
   bool can_evict_more_ = false;
   std::uint64_t next_file_ = 1;
   Totals totals_;
-  // While the thread of a look runs, all of the above belongs to it.
-  Pid looked_at_{};
-  bool added_again_ = false;             // add() was called once more meanwhile
-  std::atomic<bool> is_awaited_{false};  // somebody waits for the end of the look
-  std::future<void> look_;               // the last member, because its thread uses the others
 };
 
 }  // namespace labelscope

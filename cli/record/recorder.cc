@@ -39,7 +39,7 @@ Status Recorder::add(Pid pid) {
   Status known =
       started_ ? sampler_->set_running_process(pid) : sampler_->set_process(pid, {&kNotPlanned, 1});
   if (!known) return known;
-  Status status = process->refresh(process_labels_, early_mappings(pid));
+  Status status = process->refresh(process_labels_);
   if (status) {
     status = sampler_->set_process(pid, process->recipes());
     // The process has executed another program meanwhile. Its on_exec() will plan again.
@@ -63,12 +63,6 @@ Status Recorder::add(Pid pid) {
   if (processes_.empty()) first_ = pid;
   processes_[pid] = std::move(process);
   return {};
-}
-
-std::optional<std::vector<Mapping>> Recorder::early_mappings(Pid pid) {
-  if (options_.early == nullptr || started_) return std::nullopt;
-  const auto process = LiveProcess::open(pid);
-  return process ? options_.early->take(**process) : std::nullopt;
 }
 
 void Recorder::keep(Pid pid, std::unique_ptr<TrackedProcess> process, std::uint64_t time_before) {

@@ -23,7 +23,6 @@
 
 #include "cli/process/process_labels.h"
 #include "cli/profile/profile_builder.h"
-#include "cli/record/early_mappings.h"
 #include "cli/record/stack_ends.h"
 #include "cli/record/tracked_process.h"
 #include "cli/symbol/early_names.h"
@@ -57,7 +56,6 @@ class Recorder final : private EventHandler {
     std::vector<VariableSpec> variables{};  // variables whose values are labels
     ModulePresets presets{};                // labels of stock servers
     bool blames = false;                    // waits are blamed on who made threads wait
-    EarlyMappings* early = nullptr;         // settled, and must live as long as the recorder
   };
 
   // Samples nothing yet.
@@ -132,7 +130,6 @@ class Recorder final : private EventHandler {
   TrackedProcess& process_of(Pid pid);
   ProcessOfWaits process_of_waits(Pid pid);
   std::unique_ptr<TrackedProcess> track(Pid pid);
-  std::optional<std::vector<Mapping>> early_mappings(Pid pid);
   void keep(Pid pid, std::unique_ptr<TrackedProcess> process, std::uint64_t time_before);
   void plan(TrackedProcess& process);
   void settle_unplanned(Profile& profile) const;

@@ -147,14 +147,12 @@ void TrackedProcess::become(Process summary, bool publishes_nothing) {
   on_exit();
 }
 
-Status TrackedProcess::refresh(ProcessLabelReader& labels,
-                               std::optional<std::vector<Mapping>> listed) {
+Status TrackedProcess::refresh(ProcessLabelReader& labels) {
   plan_later();
   last_plan_ = Clock::now();
   auto process = LiveProcess::open(pid_);
   if (!process) return std::move(process).error();
-  if (listed) next_plan_ = last_plan_;
-  const OneLook look = listed ? OneLook(**process, *std::move(listed)) : OneLook(**process);
+  const OneLook look(**process);
   Status status = space_.load(look);
   if (!status) return status;
   std::string name = (*process)->comm();

@@ -79,10 +79,7 @@ class TrackedProcess final : public ProcessContext {
   // Reads the mappings and plans; for a new program it also reads the labels of the process. Fails
   // with kVanished if the process has ended, and with kPermission if the kernel does not let us
   // read it.
-  // `listed` are mappings that were read some time before (early_mappings.h): it is planned with
-  // them now, and once more as soon as it can be.
-  Status refresh(ProcessLabelReader& labels,
-                 std::optional<std::vector<Mapping>> listed = std::nullopt);
+  Status refresh(ProcessLabelReader& labels);
   void on_mapping(const Mapping& mapping);
   void on_exec();
   void on_exit();

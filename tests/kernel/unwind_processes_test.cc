@@ -67,7 +67,6 @@ class Unwound {
     processes_.emplace(
         *std::move(tables), [this](UniqueFd file) { return build(std::move(file)); },
         [this](Pid pid) -> std::optional<std::uint32_t> {
-          ++asked_for_execs;
           const auto count = execs.find(pid);
           return count == execs.end() ? std::nullopt : std::optional(count->second);
         });
@@ -104,8 +103,6 @@ class Unwound {
   std::map<Pid, std::uint32_t> execs{{kSelf, 0}};
   std::atomic<unsigned> built{0};  // of this test's own files
   std::atomic<bool> fails{false};
-  // Each look asks twice: before it reads the mappings, and behind that.
-  std::atomic<unsigned> asked_for_execs{0};
 
  private:
   Result<UnwindTable> build(UniqueFd file) {
@@ -191,39 +188,6 @@ TEST_CASE("unwind processes: what a program loads in its first moments is known 
     at_once = own.mark_at(kSelf, library.start()) == 3;
   }
   CHECK(at_once);
-}
-
-TEST_CASE("unwind processes: before it is sampled, a process is looked at once, and soon after") {
-  Unwound own;
-  const UniqueFd file = code_file(3);
-  const CodeMappingOf first(file);
-  own->add(kSelf);  // it is about to be planned
-  own->add(kSelf);  // it was planned
-  const CodeMappingOf later(file);
-  own->wait(milliseconds(20'000));
-  CHECK(own.mark_at(kSelf, first.start()) == 3);
-  // The second call has only asked whether the process is known.
-  CHECK(own.asked_for_execs == 3);
-  own.work_until([&] { return own.mark_at(kSelf, later.start()) == 3; });
-  CHECK(own.built == 1);
-}
-
-TEST_CASE("unwind processes: what happens to a process during its first look is not lost") {
-  Unwound own;
-  const UniqueFd file = code_file(3);
-  const CodeMappingOf mapping(file);
-  SECTION("it ends") {
-    own->add(kSelf);
-    own->forget(kSelf);
-    CHECK_FALSE(list_of(own.object(), kSelf));
-  }
-  SECTION("it executes another program") {
-    own->add(kSelf);
-    own->set(kSelf);
-    own->wait(milliseconds(20'000));
-    CHECK(own.mark_at(kSelf, mapping.start()) == 3);
-  }
-  SECTION("labelscope ends") { own->add(kSelf); }
 }
 
 TEST_CASE("unwind processes: a file whose table cannot be made, and code that is in no file") {

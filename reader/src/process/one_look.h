@@ -4,11 +4,9 @@
 
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "labelscope/target.h"
-#include "process/copied_text.h"
 #include "process/named_mappings.h"
 
 namespace labelscope {
@@ -17,11 +15,6 @@ class OneLook final : public Target {
  public:
   // `process` must live as long as this object.
   explicit OneLook(const LiveProcess& process) : process_(process) {}
-  // The mappings were listed before (listed_mappings()).
-  OneLook(const LiveProcess& process, std::vector<Mapping> listed) : process_(process) {
-    name_copied_text(process, listed);
-    mappings_ = std::move(listed);
-  }
 
   Result<std::vector<Mapping>> mappings() const override { return look(); }
   // Returns the same without a copy.
