@@ -29,20 +29,21 @@ std::uint64_t hash_of(const LabelSet& labels) {
 }
 
 std::uint64_t hash_of(const Stack& stack) {
-  return XXH3_64bits_withSeed(stack.frames.data(), stack.frames.size() * sizeof(Index), stack.end);
+  return XXH3_64bits_withSeed(stack.frames.data(), stack.frames.size() * sizeof(Index),
+                              seed() + stack.end);
 }
 
 std::size_t HashOfWaitGroup::operator()(const WaitGroup& group) const {
   const std::uint32_t words[3] = {static_cast<std::uint32_t>(raw(group.pid)), group.label_set,
                                   (std::uint32_t{group.value} << 8) | group.outcome};
-  return XXH3_64bits(words, sizeof words);
+  return XXH3_64bits_withSeed(words, sizeof words, seed());
 }
 
 std::uint64_t hash_of(const SampleRow& row) {
   const std::uint32_t words[4] = {
       row.thread, row.stack, row.label_set,
       (std::uint32_t{row.flags} << 16) | (std::uint32_t{row.value} << 8) | row.outcome};
-  return XXH3_64bits(words, sizeof words);
+  return XXH3_64bits_withSeed(words, sizeof words, seed());
 }
 
 bool same_row(const SampleRow& a, const SampleRow& b) {

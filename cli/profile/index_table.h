@@ -18,8 +18,8 @@
 
 namespace labelscope::cli {
 
-// These decide when two entries of a profile's tables are equal. The bytes come from targets: one
-// that knew the hash function could make all its label sets collide, so it has a secret seed.
+// These find equal entries of a profile's tables. Bytes and addresses come from targets: one that
+// knew the hash function could make all its label sets collide, so all have a secret seed.
 std::uint64_t hash_of_bytes(std::string_view bytes);
 std::uint64_t hash_of(const LabelSet& labels);
 std::uint64_t hash_of(const Stack& stack);

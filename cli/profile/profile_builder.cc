@@ -24,7 +24,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 // Of the parts by which locations differ before they are symbolized.
 std::uint64_t hash_of_place(const Location& location) {
   const std::uint64_t words[3] = {location.address, location.module, location.by_frame_pointer};
-  return XXH3_64bits(words, sizeof words);
+  return hash_of_bytes(as_text(std::as_bytes(std::span(words))));
 }
 
 // Decodes label bytes. Publishers are those of the profile.

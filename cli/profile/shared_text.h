@@ -22,8 +22,11 @@ class SharedText {
       : text_(text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text))) {}
   SharedText(std::string_view text) : SharedText(std::string(text)) {}
   SharedText(const char* text) : SharedText(std::string(text)) {}
-  operator const std::string&() const { return str(); }
-  operator std::string_view() const { return str(); }
+  operator const std::string&() const& { return str(); }
+  operator std::string_view() const& { return str(); }
+  // What they refer to may end with the last copy.
+  operator const std::string&() const&& = delete;
+  operator std::string_view() const&& = delete;
   // NOLINTEND(google-explicit-constructor)
 
   struct Hash {

@@ -44,6 +44,8 @@ constexpr std::string_view kVdsoName = "[vdso]";
 // function.
 constexpr std::size_t kMaxText = std::size_t{32} << 20;
 constexpr std::size_t kMaxTextOfLocation = 2048;
+// What a text takes beside its bytes: the string, its count of copies, its place in a set.
+constexpr std::size_t kMemoryOfText = 128;
 // While labelscope waits, it checks this often whether the user has cancelled.
 constexpr std::chrono::milliseconds kBetweenAsking{20};
 
@@ -345,8 +347,9 @@ class Run {
     if (text.empty()) return true;
     const auto known = texts_.find(text);
     if (known == texts_.end()) {
-      if (text.size() > text_left_) return false;
-      text_left_ -= text.size();
+      const std::size_t size = kMemoryOfText + text.size();
+      if (size > text_left_) return false;
+      text_left_ -= size;
       texts_.insert(text);
     } else {
       text = *known;

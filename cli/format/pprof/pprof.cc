@@ -104,8 +104,8 @@ class PprofRenderer {
     top_.add_int64(ProfileField::kDurationNanos, to_int64(profile_.duration_ns));
   }
 
-  // Rows of one stack follow each other, and differ in their threads and values alone: so the file
-  // gets smaller, and takes less time to compress.
+  // Rows of one stack under one label set follow each other, and are nearly alike: so the file gets
+  // smaller, and takes less time to compress.
   void add_samples() {
     packed_stacks_.resize(profile_.stacks.size());
     visit_aggregated_rows(profile_, {.flags = kShownFlags, .stacks_first = true},

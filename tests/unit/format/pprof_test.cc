@@ -138,6 +138,22 @@ TEST_CASE("pprof: a sample without frames still has a place") {
   CHECK(pprof.samples[1].stack() == "[no stack]");
 }
 
+TEST_CASE("pprof: samples of one stack follow each other, so that they take little room") {
+  SmallProfile small;
+  const Index other_thread = small.thread(4242, 4243, "other");
+  const Index other = small.stack({1});
+  for (const Index thread : {small.shop_thread, other_thread}) {
+    for (const Index stack : {small.work_stack, other}) {
+      small.sample(thread, stack, small.no_labels, LS_UNLABELLED);
+    }
+  }
+  const DecodedPprof pprof = decode_rendered(small.profile);
+  REQUIRE(pprof.samples.size() == 4);
+  CHECK(pprof.samples[0].stack() == pprof.samples[1].stack());
+  CHECK(pprof.samples[2].stack() == pprof.samples[3].stack());
+  CHECK(pprof.samples[0].stack() != pprof.samples[2].stack());
+}
+
 TEST_CASE("pprof: groups become root frames, the first key outermost") {
   SmallProfile small;
   small.labelled({{"tenant", "t1"}, {"route", "/a,b"}});

@@ -10,7 +10,7 @@ namespace {
 std::string name_at(std::uint64_t address) {
   Profile profile = symbolize_addresses(module_at(address), {address});
   const std::vector<SourceLine>& lines = profile.locations[0].lines;
-  return lines.empty() ? "" : lines.back().function;
+  return lines.empty() ? "" : lines.back().function.str();
 }
 
 const auto kUnsized = reinterpret_cast<std::uint64_t>(&probe_unsized);
