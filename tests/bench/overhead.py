@@ -27,7 +27,6 @@ import os
 import platform
 import shutil
 import signal
-import statistics
 import struct
 import subprocess
 import sys
@@ -176,8 +175,9 @@ def measure(options, program, tool, rate, folder, times):
     return wall, cpu, max(took - cpu, 0.0)
 
 
-def medians(runs):
-    return [statistics.median(run[i] for run in runs) for i in range(3)]
+def least(runs):
+    """Other work on the machine makes the same work take longer, never shorter."""
+    return [min(run[i] for run in runs) for i in range(3)]
 
 
 class Costs(typing.NamedTuple):
@@ -190,7 +190,7 @@ class Costs(typing.NamedTuple):
 
 
 def costs(none, tool):
-    """Both are medians of the shorter and of the longer run."""
+    """Both are what the shorter and the longer run took at least."""
     more = [tool["long"][i] - tool["short"][i] for i in range(3)]
     plain = [none["long"][i] - none["short"][i] for i in range(3)]
     slope = more[0] / plain[0]
@@ -226,7 +226,7 @@ def main():
     print(f"load {os.getloadavg()[0]:.1f}, Linux {os.uname().release}, {os.cpu_count()} processors")
     tools = [tool for tool in tools_here() if tool in options.tools.split(",")]
     print(f"\n| {'Hz':>5} | {'tool':10} | both, {LONGER} x |  both: samples |   and once | CPU of the program: samples |"
-          f" CPU of the tool: samples |   and once | medians of {options.rounds}")
+          f" CPU of the tool: samples |   and once | the least of {options.rounds}")
     print("|---|---|---|---|---|---|---|---|")
     aims = []
     with tempfile.TemporaryDirectory() as folder:
@@ -241,7 +241,7 @@ def main():
                         seen[tool, times].append(measure(options, program, tool, rate, folder, times))
             slower = {}
             for tool in tools[1:]:
-                row = costs(*({part: medians(seen[which, times]) for part, times in (("short", 1), ("long", LONGER))}
+                row = costs(*({part: least(seen[which, times]) for part, times in (("short", 1), ("long", LONGER))}
                               for which in ("none", tool)))
                 slower[tool] = row.samples
                 print(f"| {rate:5} | {tool:10} | {row.whole:8.1f} % | {row.samples:12.1f} % | {row.once:7.0f} ms | "
