@@ -2,9 +2,6 @@
 // one of its thread, and one of its row. Everything else happens once for each new value.
 #include "cli/profile/profile_builder.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 
 #include "cli/profile/blame.h"

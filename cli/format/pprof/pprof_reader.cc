@@ -11,9 +11,6 @@
 // (read_budget.h).
 #include "cli/format/pprof/pprof_reader.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -296,16 +293,12 @@ void PprofReader::take_location(std::string_view message) {
 Index PprofReader::stack_of(std::vector<Index> frames) {
   if (frames.empty()) return kNoIndex;
   std::vector<Stack>& stacks = read_.profile.stacks;
-  const auto hash = [](const std::vector<Index>& of) {
-    return XXH3_64bits(of.data(), of.size() * sizeof(Index));
-  };
+  Stack stack{std::move(frames), LS_STACK_NOT_WANTED};
   const auto next = static_cast<Index>(stacks.size());
-  const Index found = stacks_.find_or_insert(
-      hash(frames), next, [&](Index index) { return stacks[index].frames == frames; },
-      [&](Index index) { return hash(stacks[index].frames); });
+  const Index found = stacks_.find_or_insert(stack, stacks);
   if (found == next) {
-    budget_.keep_stack(frames, read_.profile.locations);
-    stacks.push_back({std::move(frames), LS_STACK_NOT_WANTED});
+    budget_.keep_stack(stack.frames, read_.profile.locations);
+    stacks.push_back(std::move(stack));
   }
   return found;
 }
