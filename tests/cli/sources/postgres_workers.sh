@@ -1,12 +1,14 @@
 # Processes of PostgreSQL without a client: parallel workers have the query and the numbers of their leader, and autovacuum
 # workers a database, but neither user nor query. Their numbers have the names that sessions of the same recording have for
-# them. Which process is which, and for whom, pg_stat_activity says.
+# them. Which process is which, and for whom, the server's log says.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/postgres.sh"
 need_sampling
 need_postgres pg_stat_statements
 need_query_numbers
-start_postgres -c shared_preload_libraries=pg_stat_statements -c autovacuum=on -c autovacuum_naptime=1s \
+# The log has a line for each client and for each worker, with its process: see judge_workers.
+start_postgres -c log_min_messages=debug1 -c log_connections=on -c log_line_prefix=%p, -c lc_messages=C \
+  -c shared_preload_libraries=pg_stat_statements -c autovacuum=on -c autovacuum_naptime=1s \
   -c autovacuum_vacuum_cost_delay=0 -c autovacuum_vacuum_threshold=1 -c autovacuum_vacuum_scale_factor=0
 as_admin 'create role alice superuser login' 'create role bob superuser login' 'create database shop' 'create database bank'
 # The table of the parallel query never changes. The other one has dead rows all the time, whose vacuum takes a while because
@@ -47,37 +49,52 @@ record_workers() {
 query=$(sql -U postgres -c "select query_id from pg_stat_activity where application_name = 'leader' and backend_type = 'client backend'")
 as_admin "select json_build_object('db', 'shop', 'user', 'alice', 'db_oid', (select oid::text from pg_database where datname = 'shop'), 'user_oid', 'alice'::regrole::oid::text,
   'role_oid', 'alice'::regrole::oid::text, 'application', 'leader', 'query_id', '$query')" >"$work/parallel.row"
-# Nobody has a session in template1 and the like, so nobody knows their names.
-as_admin "select json_object_agg(oid::text, datname) from pg_database where datname in ('shop', 'bank')" >"$work/databases"
+# Nobody has a session in template1, so nobody knows its name. Those who ask the server are in postgres now and then.
+as_admin "select json_object_agg(oid::text, datname) from pg_database" >"$work/databases"
 mapfile -t owners < <(sql -U postgres -c "select oid from pg_roles where rolname in ('alice', 'bob')")
 # judge_workers <recording>: counts in $work/judged how many samples of each kind of worker have all labels, some, none or
-# wrong ones.
+# wrong ones. The kernel uses numbers of processes again, so samples of a number that has had several owners are counted, and
+# not judged. pg_stat_activity is not asked often enough to know all owners. The log is complete, but it has a parallel worker
+# only when that has ended; those that work when the recording ends are in pg_stat_activity.
 judge_workers() {
-  PYTHONPATH=$SOURCE_DIR python3 -B - "$1" "$work/workers" "$work/parallel.row" "$work/databases" "${owners[@]}" >"$work/judged" <<'PYTHON'
-import collections, json, sys
+  PYTHONPATH=$SOURCE_DIR python3 -B - "$1" "$work/workers" "$work/server" "$work/parallel.row" "$work/databases" "${owners[@]}" >"$work/judged" <<'PYTHON'
+import collections, json, re, sys
 from planned_labels import Recording, has, read_rows
 recording = Recording(sys.argv[1], ["wait_event"])
-(parallel,) = read_rows(sys.argv[3])
-(databases,) = read_rows(sys.argv[4])
-def vacuum(database):
+(parallel,) = read_rows(sys.argv[4])
+(databases,) = read_rows(sys.argv[5])
+oids = {name: oid for oid, name in databases.items()}
+def vacuum(oid):
     # A table is vacuumed by the rights of its owner, everything else by those of the first user.
-    row = {"db_oid": database, "role_oid": ["10", *sys.argv[5:]]}
-    return row | {"db": databases[database]} if database in databases else row
-rows = {}
+    row = {"db_oid": oid, "role_oid": ["10", *sys.argv[6:]]}
+    return row | {"db": databases[oid]} if databases[oid] != "template1" else row
+owners = collections.defaultdict(set)
+for line in open(sys.argv[3]):
+    if ended := re.search(r'"parallel worker" \(PID (\d+)\) exited', line):
+        owners[int(ended[1])].add(("parallel worker", None))
+    elif begun := re.match(r'(\d+),DEBUG: +autovacuum: processing database "(.*)"', line):
+        owners[int(begun[1])].add(("autovacuum worker", oids[begun[2]]))
+    elif begun := re.match(r"(\d+),LOG: +connection received", line):
+        owners[int(begun[1])].add(("client", None))
 for line in open(sys.argv[2]):
     if line.count(",") == 2:
-        kind, pid, database = line.strip().split(",")
-        rows[int(pid)] = (kind, parallel if kind == "parallel worker" else vacuum(database))
+        kind, pid, oid = line.strip().split(",")
+        owners[int(pid)].add((kind, oid if kind == "autovacuum worker" else None))
 pids = {thread["id"]: thread["pid"] for thread in recording.threads}
 found, examples = collections.Counter(), {}
 for sample in recording.samples:
-    kind, row = rows.get(pids[sample["thread"]], (None, None))
-    if kind is None:
+    here = owners[pids[sample["thread"]]]
+    if len(here) != 1:
+        found["several_owners"] += sample["count"] if here else 0
         continue
+    ((kind, oid),) = here
+    if kind == "client":
+        continue
+    row = parallel if kind == "parallel worker" else vacuum(oid)
     labels = recording.labels(sample)
     what = "none" if not labels else "wrong" if not has(row, labels) else "right" if labels.keys() == row.keys() else "partly"
     found[what if what == "wrong" else f"{kind.split()[0]}_{what}"] += sample["count"]
-    if what == "wrong": examples[kind] = labels
+    if what == "wrong": examples[kind] = {"labels": labels, "row": row}
     if "db" in labels: found[f"{kind.split()[0]}_named"] += sample["count"]
 print(json.dumps({**found, "examples": examples}))
 PYTHON
