@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace labelscope {
@@ -47,23 +48,34 @@ bool TableBuilder::is_idle() const {
   return asked_.empty() && !busy_;
 }
 
-void TableBuilder::ask(std::uint64_t key, UniqueFd file, Order order) {
-  if (!thread_.joinable()) {
-    // The new thread blocks all signals, so that only threads that wait for them get them.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+bool TableBuilder::has_thread() {
+  if (thread_.joinable()) return true;
+  // The new thread blocks all signals, so that only threads that wait for them get them.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
     thread_ = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  } catch (const std::system_error&) {
+    // The next file tries again.
   }
-  {
-    const std::lock_guard lock(mutex_);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread_.joinable();
+}
+
+void TableBuilder::ask(std::uint64_t key, UniqueFd file, Order order) {
+  const bool can_build = has_thread();
+  const std::lock_guard lock(mutex_);
+  if (!can_build) {
+    built_.push_back({key, Error{ErrorCode::kLimit, "no thread can be started to build it"}});
+    static_cast<void>(::eventfd_write(ready_.get(), 1));
+  } else {
     const auto before = std::ranges::find_if(
         asked_, [&](const Asked& each) { return order == Order::kFirst && each.order != order; });
     asked_.insert(before, {key, std::move(file), order});
+    changed_.notify_all();
   }
-  changed_.notify_all();
 }
 
 std::vector<TableBuilder::Built> TableBuilder::take() {

@@ -35,6 +35,7 @@ class TableBuilder {
   // kFirst: a program, its loader or its C library, which nearly every stack leads through. Their
   // tables are small, and built before those of other files.
   enum class Order : std::uint8_t { kFirst, kThen };
+  // Without a thread, which the system may refuse, the file has an error at once.
   void ask(std::uint64_t key, UniqueFd file, Order order = Order::kThen);
   // Returns the tables that are ready.
   std::vector<Built> take();
@@ -49,6 +50,7 @@ class TableBuilder {
     UniqueFd file;
     Order order;
   };
+  bool has_thread();  // starts it if there is none
   void run();
 
   Build build_;
