@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "labelscope/result.h"
@@ -135,7 +136,13 @@ Debuginfod::Answer Debuginfod::find(const std::string& build_id,
   const auto start = Clock::now();
   auto work = std::make_shared<Download>();
   work->build_id = build_id;
-  std::thread(download, work).detach();
+  try {
+    std::thread(download, work).detach();
+  } catch (const std::system_error& error) {
+    return {{},
+            "DEBUGINFOD_URLS is set, but no thread can be started to ask them: " +
+                error.code().message()};
+  }
   Answer found;
   std::unique_lock lock(work->mutex);
   while (!work->over.wait_for(lock, kBetweenAsking, [&] { return work->is_over; })) {

@@ -18,9 +18,11 @@
 #include <thread>
 
 #include "cli/symbol/debug_packages.h"
+#include "cli/symbol/debuginfod.h"
 #include "loaded_module.h"
 #include "probe.h"
 #include "support/catch.h"
+#include "support/no_threads.h"
 #include "support/paths.h"
 #include "temp_folder.h"
 
@@ -213,6 +215,21 @@ TEST_CASE("debug_files: a server that cannot be reached is reported") {
   const std::string& problem = profile.modules[0].symbol_problem;
   INFO(problem);
   CHECK(problem.find("was not fetched from DEBUGINFOD_URLS") != std::string::npos);
+}
+
+TEST_CASE("debug_files: without a thread no server is asked, and that is reported") {
+  if (::dlopen("libdebuginfod.so.1", RTLD_LAZY) == nullptr)
+    skip_test("libdebuginfod is not installed");
+  TempFolder folder;
+  Server server;
+  use_server(server, folder);
+  Debuginfod debuginfod({});
+  const NoThreads no_threads;
+  const Debuginfod::Answer answer =
+      debuginfod.find("00112233445566778899aabbccddeeff00112233", [](std::size_t, std::size_t) {});
+  ::unsetenv("DEBUGINFOD_URLS");
+  CHECK_FALSE(answer.file.valid());
+  CHECK(answer.why_not.find("no thread can be started") != std::string::npos);
 }
 
 TEST_CASE("debug_files: of an installed file the package of its debug symbols is known") {
