@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <system_error>
 
 #include "cli/host/own_process.h"
 #include "labelscope/unique_fd.h"
@@ -164,12 +165,16 @@ Result<KernelSymbols> read_kernel_symbols() {
 }
 
 std::shared_future<Result<KernelSymbols>> begin_reading_kernel_symbols() {
-  return std::async(std::launch::async,
-                    []() -> Result<KernelSymbols> {
-                      Precedence::forgo();
-                      return read_kernel_symbols();
-                    })
-      .share();
+  try {
+    return std::async(std::launch::async,
+                      []() -> Result<KernelSymbols> {
+                        Precedence::forgo();
+                        return read_kernel_symbols();
+                      })
+        .share();
+  } catch (const std::system_error&) {
+    return std::async(std::launch::deferred, read_kernel_symbols).share();
+  }
 }
 
 }  // namespace labelscope::cli

@@ -83,7 +83,8 @@ class KernelSymbols {
 Result<KernelSymbols> read_kernel_symbols();
 
 // The same on a thread of its own, without precedence. It takes a tenth of a second, for
-// most of which the kernel prints its 200,000 names.
+// most of which the kernel prints its 200,000 names. If the system refuses a thread, the first
+// get() reads them.
 std::shared_future<Result<KernelSymbols>> begin_reading_kernel_symbols();
 
 }  // namespace labelscope::cli

@@ -165,7 +165,7 @@ class Run {
 
   void symbolize_kernel(const std::vector<Index>& locations) {
     // The thread that reads them has no precedence, and is late on a busy machine.
-    while (kernel_.wait_for(kBetweenAsking) != std::future_status::ready) {
+    while (kernel_.wait_for(kBetweenAsking) == std::future_status::timeout) {
       if (stopped()) return;
     }
     const Result<KernelSymbols>& kernel = kernel_.get();

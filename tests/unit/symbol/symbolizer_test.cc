@@ -10,6 +10,7 @@
 #include "loaded_module.h"
 #include "probe.h"
 #include "support/catch.h"
+#include "support/no_threads.h"
 
 using namespace labelscope::cli;  // NOLINT(google-build-using-namespace): a test of this namespace
 
@@ -154,6 +155,11 @@ TEST_CASE("symbolizer: kernel addresses are named as /proc/kallsyms has them") {
   CHECK(profile.locations[1].lines.empty());
   CHECK(profile.modules[0].symbol_problem ==
         "1 of 2 addresses have no name: no kernel symbol covers the address");
+  // Without a thread that reads them beside, they are read when they are needed.
+  const NoThreads no_threads;
+  profile = symbolize_addresses(kernel, {address + 1});
+  REQUIRE(profile.locations[0].lines.size() == 1);
+  CHECK(profile.locations[0].lines[0].function == "schedule");
 }
 
 TEST_CASE("symbolizer: a module without a file has a reason, and the caller's own reason stays") {
