@@ -46,6 +46,15 @@ int out_of_memory() {
   return kExitRuntimeError;
 }
 
+// Some threads are needed for the whole: one ends labelscope where the target's memory hangs.
+int without_a_thread() {
+  std::fputs(
+      "labelscope: cannot start a thread: there is no memory for its stack (ulimit -v), or "
+      "the user or the cgroup has as many threads as it may have (ulimit -u, pids.max)\n",
+      stderr);
+  return kExitRuntimeError;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -71,8 +80,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   } catch (const std::system_error& error) {
-    // Mostly this is a thread that cannot be started because there is no memory for its stack.
-    if (error.code() == std::errc::resource_unavailable_try_again) return out_of_memory();
+    if (error.code() == std::errc::resource_unavailable_try_again) return without_a_thread();
     std::fprintf(stderr, "labelscope: internal error: %s\n", error.what());
     return kExitRuntimeError;
   } catch (const std::exception& error) {
