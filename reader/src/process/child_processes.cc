@@ -58,12 +58,6 @@ std::vector<Pid> ask_everyone(Pid parent) {
   return pids;
 }
 
-// Returns about how many processes there are: /proc has a link for each, and some more.
-std::size_t count_of_processes() {
-  struct stat status {};
-  return ::stat("/proc", &status) == 0 ? status.st_nlink : SIZE_MAX;
-}
-
 // Returns 0 if that is not known.
 std::size_t count_of_threads(const LiveProcess& process) {
   const auto status = process.read_proc("status");
@@ -73,10 +67,16 @@ std::size_t count_of_threads(const LiveProcess& process) {
 
 }  // namespace
 
-std::vector<Pid> child_processes(const LiveProcess& process) {
+// /proc has a link for each process, and some more.
+std::size_t count_of_processes() {
+  struct stat status {};
+  return ::stat("/proc", &status) == 0 ? status.st_nlink : SIZE_MAX;
+}
+
+std::vector<Pid> child_processes(const LiveProcess& process, std::size_t processes) {
   // To read the parent of a process takes about twice as long as to read the children of a thread.
   // The threads are counted first, because it takes ten milliseconds to list 10,000.
-  if (count_of_threads(process) / 2 > count_of_processes()) return ask_everyone(process.pid());
+  if (count_of_threads(process) / 2 > processes) return ask_everyone(process.pid());
   auto threads = process.threads();
   if (!threads) return {};
   std::vector<Pid> pids;

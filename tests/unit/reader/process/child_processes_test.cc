@@ -1,12 +1,13 @@
 // Tests the two ways to find the children of a process: by its threads, and by all processes.
 #include "process/child_processes.h"
 
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <latch>
 #include <thread>
 #include <vector>
@@ -35,26 +36,26 @@ class Child {
   pid_t pid_;
 };
 
-bool is_found(const Child& child) {
+// A machine with so many processes is as one that has fewer of them than this process has threads.
+bool is_found(const Child& child, std::size_t processes) {
   const auto self = LiveProcess::open(Pid{::getpid()});
   REQUIRE(self);
-  const std::vector<Pid> found = child_processes(**self);
+  const std::vector<Pid> found = child_processes(**self, processes);
   return std::ranges::count(found, child.pid()) == 1;
 }
 
 }  // namespace
 
-TEST_CASE("child processes: they are found whether the process has few threads or thousands") {
+TEST_CASE("child processes: they are found by the threads of a process, and by all processes") {
   const Child child;
-  CHECK(is_found(child));
-  // Twice as many threads as there are processes, and some more: /proc has a link for each process.
-  struct stat proc {};
-  REQUIRE(::stat("/proc", &proc) == 0);
-  const std::size_t count = 3 * static_cast<std::size_t>(proc.st_nlink) + 100;
+  CHECK(is_found(child, SIZE_MAX));
   std::latch over(1);
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < count; ++i) threads.emplace_back([&] { over.wait(); });
-  CHECK(is_found(child));
+  std::thread other([&] { over.wait(); });  // so that half of the threads is one
+  CHECK(is_found(child, 0));
   over.count_down();
-  for (std::thread& thread : threads) thread.join();
+  other.join();
+}
+
+TEST_CASE("child processes: the machine has at least this process and its parent") {
+  CHECK(count_of_processes() >= 2);
 }
