@@ -2,21 +2,19 @@
 // are the same with and without, whatever went wrong before the end.
 #include "cli/symbol/early_names.h"
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <thread>
 
 #include "loaded_module.h"
 #include "probe.h"
 #include "support/catch.h"
+#include "support/no_threads.h"
 #include "temp_folder.h"
 
 using namespace labelscope;
@@ -92,25 +90,6 @@ void look_at_all(EarlyNames& early, const Recorded& recording) {
   while (!early.look_at(recording.locations, recording.modules, recording.files)) {
   }
 }
-
-// Leaves no room for the stack of another thread.
-class NoRoomForStacks {
- public:
-  NoRoomForStacks() {
-    REQUIRE(::getrlimit(RLIMIT_AS, &before_) == 0);
-    std::uint64_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
-    const auto used = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    const rlimit little{used + (std::uint64_t{1} << 20), before_.rlim_max};
-    REQUIRE(::setrlimit(RLIMIT_AS, &little) == 0);
-  }
-  NoRoomForStacks(const NoRoomForStacks&) = delete;
-  NoRoomForStacks& operator=(const NoRoomForStacks&) = delete;
-  ~NoRoomForStacks() { ::setrlimit(RLIMIT_AS, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 // Launches an honest worker that calls `act` before it answers an early request.
 Launcher worker_that(void (*act)()) {
@@ -198,14 +177,11 @@ TEST_CASE("early_names: a file that has changed since is named anew") {
 }
 
 TEST_CASE("early_names: without a thread, all names are found at the end") {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  skip_test("a sanitizer ends the program that has no memory for it");
-#endif
   const Recorded recording = recorded();
   FileNamer namer(honest_naming());
   std::optional<EarlyNames> early;
   {
-    const NoRoomForStacks no_room;
+    const NoThreads no_threads;
     early.emplace(namer);
   }
   look_at_all(*early, recording);
