@@ -191,63 +191,70 @@ static __always_inline void ls_go_to_caller(struct ls_unwind* w, __u64 pc) {
   if (pc < LS_FIRST_CODE || pc >> LS_CODE_BITS) w->end = LS_STACK_BAD_RETURN;
 }
 
-/* Goes to the code that a signal has interrupted: the kernel has put all registers onto the stack
- * (arch/x86/include/uapi/asm/sigcontext.h, arch/arm64/include/uapi/asm/sigcontext.h).
- *
- * While the kernel takes them back, a sample may find the stack pointer of the interrupted code
- * with the pc of the return from the handler. Then other data is in place of the registers. The
- * flags detect that, because those of user mode have fixed bits and only 32 of them. */
+/* What the kernel has put onto the stack when a signal interrupted code, so far from the stack
+ * pointer of the return from the handler (arch/x86/include/uapi/asm/sigcontext.h,
+ * arch/arm64/include/uapi/asm/sigcontext.h). */
+#if defined(__TARGET_ARCH_arm64)
+#define LS_INTERRUPTED_AT (128 + 184) /* uc_mcontext.regs behind siginfo_t */
+struct ls_interrupted {
+  __u64 x[31];
+  __u64 sp;
+  __u64 pc;
+  __u64 pstate;
+};
+#else
+#define LS_INTERRUPTED_AT 40 /* behind flags, link and stack of the ucontext_t */
+struct ls_interrupted {
+  __u64 r8_15[8];
+  __u64 di, si, bp, bx, dx, ax, cx, sp, ip;
+  __u64 flags;
+  __u64 segments; /* cs in the lowest 16 bits */
+};
+#endif
+
+/* Takes the registers. Returns 0 if that is something else: the flags of user mode have fixed bits,
+ * and only 32 of them. */
+static __always_inline _Bool ls_take_interrupted(struct ls_unwind* w,
+                                                 const struct ls_interrupted* saved) {
+#if defined(__TARGET_ARCH_arm64)
+  if (saved->pstate >> 32 || (saved->pstate & 0xf)) return 0;
+  __builtin_memcpy(w->registers, saved->x, sizeof(saved->x));
+  w->fp = saved->x[29];
+  w->sp = saved->sp;
+  w->pc = saved->pc;
+#else
+  if (saved->flags >> 32 || (saved->segments & 3) != 3) return 0;
+  w->registers[0] = saved->ax;
+  w->registers[1] = saved->dx;
+  w->registers[2] = saved->cx;
+  w->registers[3] = saved->bx;
+  w->registers[4] = saved->si;
+  w->registers[5] = saved->di;
+  w->registers[6] = saved->bp;
+  w->registers[7] = saved->sp;
+  __builtin_memcpy(w->registers + 8, saved->r8_15, sizeof(saved->r8_15));
+  w->fp = saved->bp;
+  w->sp = saved->sp;
+  w->pc = saved->ip;
+#endif
+  return 1;
+}
+
+/* Goes to the code that a signal has interrupted. While the kernel takes the registers back, a
+ * sample may find the stack pointer of the interrupted code with the pc of the return from the
+ * handler. Then other data is in place of the registers. */
 static __always_inline void ls_step_to_interrupted(const struct ls_memory* memory,
                                                    struct ls_unwind* w) {
-#if defined(__TARGET_ARCH_arm64)
-  struct {
-    __u64 x[31];
-    __u64 sp;
-    __u64 pc;
-    __u64 pstate;
-  } saved;
-  /* The offset is that of uc_mcontext.regs behind siginfo_t. */
-  if (!ls_read_user(memory, &saved, sizeof(saved), w->sp + 128 + 184)) {
+  struct ls_interrupted saved;
+
+  if (!ls_read_user(memory, &saved, sizeof(saved), w->sp + LS_INTERRUPTED_AT)) {
     w->end = LS_STACK_NOT_RESIDENT;
     return;
   }
-  if (saved.pstate >> 32 || (saved.pstate & 0xf)) {
+  if (!ls_take_interrupted(w, &saved)) {
     w->end = LS_STACK_BAD_RETURN;
     return;
   }
-  __builtin_memcpy(w->registers, saved.x, sizeof(saved.x));
-  w->fp = saved.x[29];
-  w->sp = saved.sp;
-  w->pc = saved.pc;
-#else
-  struct {
-    __u64 r8_15[8];
-    __u64 di, si, bp, bx, dx, ax, cx, sp, ip;
-    __u64 flags;
-    __u64 segments; /* cs in the lowest 16 bits */
-  } saved;
-  /* ucontext_t has flags, link and stack before the registers. */
-  if (!ls_read_user(memory, &saved, sizeof(saved), w->sp + 40)) {
-    w->end = LS_STACK_NOT_RESIDENT;
-    return;
-  }
-  if (saved.flags >> 32 || (saved.segments & 3) != 3) {
-    w->end = LS_STACK_BAD_RETURN;
-    return;
-  }
-  w->registers[0] = saved.ax;
-  w->registers[1] = saved.dx;
-  w->registers[2] = saved.cx;
-  w->registers[3] = saved.bx;
-  w->registers[4] = saved.si;
-  w->registers[5] = saved.di;
-  w->registers[6] = saved.bp;
-  w->registers[7] = saved.sp;
-  __builtin_memcpy(w->registers + 8, saved.r8_15, sizeof(saved.r8_15));
-  w->fp = saved.bp;
-  w->sp = saved.sp;
-  w->pc = saved.ip;
-#endif
   w->returned = 0;
   w->rbx_at = 0;
   w->fp_lost = 0;
