@@ -29,25 +29,11 @@ class DebugBytes {
     skip(size_of_it);
     return value;
   }
-  std::uint64_t leb() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; !empty(); shift += 7) {
-      const std::uint8_t part = byte();
-      if (shift < 64) value |= std::uint64_t{part & 0x7FU} << shift;
-      if ((part & 0x80) == 0) break;
-    }
-    return value;
-  }
+  std::uint64_t leb() { return read_leb().value; }
   std::int64_t signed_leb() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; !empty(); shift += 7) {
-      const std::uint8_t part = byte();
-      if (shift < 64) value |= std::uint64_t{part & 0x7FU} << shift;
-      if ((part & 0x80) != 0) continue;
-      if ((part & 0x40) != 0 && shift + 7 < 64) value |= ~std::uint64_t{0} << (shift + 7);
-      break;
-    }
-    return static_cast<std::int64_t>(value);
+    Leb found = read_leb();
+    if (found.is_negative && found.bits < 64) found.value |= ~std::uint64_t{0} << found.bits;
+    return static_cast<std::int64_t>(found.value);
   }
   std::string_view text() {
     const auto length = ::strnlen(reinterpret_cast<const char*>(at_), size());
@@ -57,6 +43,24 @@ class DebugBytes {
   }
 
  private:
+  struct Leb {
+    std::uint64_t value = 0;
+    unsigned bits = 0;
+    bool is_negative = false;  // if it has a sign
+  };
+  Leb read_leb() {
+    Leb found;
+    while (!empty()) {
+      const std::uint8_t part = byte();
+      if (found.bits < 64) found.value |= std::uint64_t{part & 0x7FU} << found.bits;
+      found.bits += 7;
+      if ((part & 0x80) != 0) continue;
+      found.is_negative = (part & 0x40) != 0;
+      break;
+    }
+    return found;
+  }
+
   const std::uint8_t* at_;
   const std::uint8_t* end_;
 };
