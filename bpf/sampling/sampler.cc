@@ -5,7 +5,7 @@
 //                               +-- LABELS (its answer) -----> HeldSamples --> handler
 //                               +-- FORK, EXEC, EXIT --------> ProcessTable -> handler, tables
 //                               +-- THREAD_END --------------> ThreadClocks -> handler
-//                               +-- THREAD_WAITS ------------> WaitAccounts
+//                               +-- THREAD_WAITS ------------> SampledWaits
 //                               +-- LABEL_SET ---------------------------> handler
 //
 //   rings of the perf events --> perf_ring.h --- mappings -------------------> handler, tables
@@ -21,7 +21,6 @@
 #include <array>
 #include <cerrno>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 #include <variant>
@@ -31,10 +30,9 @@
 #include "bpf/sampling/held_samples.h"
 #include "bpf/sampling/perf_events.h"
 #include "bpf/sampling/process_table.h"
+#include "bpf/sampling/sampled_waits.h"
 #include "bpf/sampling/thread_clocks.h"
 #include "bpf/sampling/thread_times.h"
-#include "bpf/sampling/wait_accounts.h"
-#include "bpf/sampling/waiting_threads.h"
 #include "bpf/sampling/wakeup_budget.h"
 #include "bpf/unwind/stack_tables.h"
 #include "bpf/wire/ledger.h"
@@ -75,7 +73,7 @@ class LoadedSampler final : public BpfSampler {
   Status set_running_process(Pid pid) override {
     clocks_.begin(pid);  // before it is sampled: each sample's time is later
     Status status = set_process(pid, {&kNotPlanned, 1});
-    if (status && waiting_) status = waiting_->begin(pid, accounts_);
+    if (status && waits_) status = waits_->begin(pid);
     return status;
   }
   Status set_before_exec(Pid pid, UniqueFd program) override {
@@ -91,9 +89,15 @@ class LoadedSampler final : public BpfSampler {
   Status stop(EventHandler& handler) override;
   Counters counters() const override;
   std::string_view event_name() const override { return events_->name(); }
-  std::vector<WaitTotal> wait_totals() const override { return wait_totals_; }
-  std::vector<BlameTotal> blame_totals() const override { return blame_totals_; }
-  ThreadLedgers thread_ledgers() const override { return thread_ledgers_; }
+  std::vector<WaitTotal> wait_totals() const override {
+    return waits_ ? waits_->totals() : std::vector<WaitTotal>{};
+  }
+  std::vector<BlameTotal> blame_totals() const override {
+    return waits_ ? waits_->blame() : std::vector<BlameTotal>{};
+  }
+  ThreadLedgers thread_ledgers() const override {
+    return waits_ ? waits_->ledgers() : ThreadLedgers{};
+  }
   bool retries() const override { return object_->retries(); }
   std::string_view retry_problem() const override { return object_->retry_problem(); }
   bool retries_refused() const override { return object_->retries_refused(); }
@@ -113,8 +117,6 @@ class LoadedSampler final : public BpfSampler {
   Status settle(EventHandler& handler);
   void begin_clocks();
   void freeze_clocks();
-  bool is_sampling_waits() const;
-  void take_open_waits();
 
   std::unique_ptr<BpfObject> object_;
   std::optional<PerfEvents> events_;
@@ -131,7 +133,7 @@ class LoadedSampler final : public BpfSampler {
   std::uint64_t began_ns_ = 0;  // when the clocks had begun
   std::optional<ProcessTable> processes_;
   std::unique_ptr<StackTables> tables_;
-  std::optional<WaitingThreads> waiting_;  // if the mode samples waits
+  std::optional<SampledWaits> waits_;  // if the mode samples them
   HeldSamples held_;
   std::vector<std::byte> label_bytes_;
   std::size_t taken_bytes_ = 0;  // bytes that the current consume() has taken
@@ -143,13 +145,6 @@ class LoadedSampler final : public BpfSampler {
   std::array<std::uint64_t, LS_OUTCOME_COUNT> unheld_answers_{};
   std::uint64_t lost_events_ = 0;
   OwnCounts own_;
-  std::uint64_t open_waits_ = 0;  // samples of waits that had not ended
-  std::array<std::uint64_t, LS_OUTCOME_COUNT> open_outcomes_{};
-  std::vector<WaitTotal> wait_totals_;
-  std::vector<BlameTotal> blame_totals_;
-  WaitAccounts accounts_;      // empty if the mode does not sample waits
-  std::set<Pid> before_exec_;  // whose waits do not count yet
-  ThreadLedgers thread_ledgers_;
   PerfRing::Handler mappings_;
   std::optional<ls_counters> final_;
 };
@@ -162,7 +157,7 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   sampler->processes_.emplace(*sampler->object_);
   // Without it the times are read from /proc.
   static_cast<void>(sampler->thread_times_.open(sampler->object_->object(), kThreadTimesReads));
-  if (samples_waits(options.mode)) sampler->waiting_.emplace(*sampler->object_, options);
+  if (samples_waits(options.mode)) sampler->waits_.emplace(*sampler->object_, options);
   auto tables = StackTables::open(
       options, sampler->object_->object(),
       [object = sampler->object_.get()](Pid pid) -> std::optional<std::uint32_t> {
@@ -211,13 +206,8 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
 Status LoadedSampler::start() {
   tables_->wait(tables_wait_);
   begin_clocks();
-  if (waiting_) {
-    if (Status status = waiting_->begin(); !status) return status;
-    if (Status status = object_->start_waits(); !status) return status;
-    for (Pid pid : processes_->pids()) {
-      Status status = waiting_->begin(pid, accounts_);
-      if (!status && status.error().code != ErrorCode::kVanished) return status;
-    }
+  if (waits_) {
+    if (Status status = waits_->begin(processes_->pids()); !status) return status;
   }
   return events_->enable();
 }
@@ -233,15 +223,7 @@ void LoadedSampler::begin_clocks() {
   }
   began_ns_ = static_cast<std::uint64_t>(
       std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count());
-  if (!waiting_ || !all) return;
-  for (const auto& [pid, times] : *all) {
-    const auto process = object_->process(pid);
-    if (process && process->until_exec != 0) {
-      before_exec_.insert(pid);
-    } else {
-      accounts_.begin(times, began_ns_);
-    }
-  }
+  if (waits_ && all) waits_->begin(*all, began_ns_);
 }
 
 void LoadedSampler::freeze_clocks() {
@@ -252,7 +234,7 @@ void LoadedSampler::freeze_clocks() {
       clocks_.freeze(pid);
     } else if (const auto times = all->find(pid); times != all->end()) {
       clocks_.freeze(pid, times->second);
-      if (waiting_) accounts_.freeze(pid, times->second, now_ns);
+      if (waits_) waits_->freeze(pid, times->second, now_ns);
     }
   }
 }
@@ -283,7 +265,7 @@ void LoadedSampler::take(std::span<const std::byte> bytes) {
       hand_out(clocks_.end(end->pid, end->tid, end->thread_ns));
     }
   } else if (auto* waits = std::get_if<ThreadWaitsRecord>(&*record)) {
-    accounts_.end(*waits);
+    if (waits_) waits_->on_thread_end(*waits);
   } else if (auto* set = std::get_if<LabelSetRecord>(&*record)) {
     label_bytes_.clear();
     append_label_bytes(set->labels, label_bytes_);
@@ -322,15 +304,11 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
       // so the first thread's account ends here.
       if (raw(event.former) != 0 && raw(event.former) != raw(event.pid) &&
           event.time_ns >= began_ns_) {
-        accounts_.forget(Tid{raw(event.pid)});
-        accounts_.forget(event.former);
+        if (waits_) waits_->on_rename(event.pid, event.former);
         handler_->on_thread_end(event.pid, Tid{raw(event.pid)}, 0);
         hand_out(clocks_.rename(event.pid, event.former, event.thread_ns));
       }
-      if (before_exec_.erase(event.pid) != 0) {
-        const ThreadTime thread{Tid{raw(event.pid)}, event.thread_ns};
-        accounts_.begin({&thread, 1}, event.time_ns);
-      }
+      if (waits_) waits_->on_exec(event);
       // At once: to plan it takes longer than many programs run.
       tables_->set(event.pid);
       handler_->on_exec(event.pid);
@@ -421,8 +399,8 @@ Status LoadedSampler::look_at_counters() {
   auto counts = object_->counters();
   if (!counts) return std::move(counts).error();
   const auto& value = counts->value;
-  if (waiting_) {
-    if (Status status = waiting_->hold_budget(); !status) return status;
+  if (waits_) {
+    if (Status status = waits_->hold_budget(); !status) return status;
   }
   std::uint64_t lost =
       value[LS_COUNT_DROPPED_FORK] + value[LS_COUNT_DROPPED_EXEC] + value[LS_COUNT_DROPPED_EXIT];
@@ -442,18 +420,13 @@ Status LoadedSampler::look_at_counters() {
 Status LoadedSampler::stop(EventHandler& handler) {
   if (final_) return {};
   if (Status status = events_->disable(); !status) return status;
-  if (waiting_) {
-    waiting_->look();
-    const std::uint64_t now = WaitingThreads::now_ns();
-    object_->stop_waits();
-    waiting_->close(now, accounts_);
-  }
+  if (waits_) waits_->end();
   freeze_clocks();
   do {
     if (Status status = consume(handler); !status) return status;
   } while (more_);
   if (Status status = settle(handler); !status) return status;
-  take_open_waits();
+  if (waits_) waits_->take(handler);
   object_->detach();
   held_.give_up([this](const SampleRecord& sample) { hand_out(sample); });
   for (const ls_ending& ending : object_->endings()) {
@@ -465,31 +438,12 @@ Status LoadedSampler::stop(EventHandler& handler) {
   return {};
 }
 
-// Returns whether a thread is about to sample a wait of its own.
-bool LoadedSampler::is_sampling_waits() const {
-  if (!waiting_) return false;
-  const auto threads = object_->off_cpu_threads();
-  return std::ranges::any_of(threads,
-                             [](const auto& thread) { return thread.second.at_work != 0; });
-}
-
-void LoadedSampler::take_open_waits() {
-  if (!waiting_) return;
-  wait_totals_ = waiting_->totals();
-  blame_totals_ = waiting_->blame();
-  thread_ledgers_ = accounts_.take();
-  waiting_->take_open([this](const Sample& sample) {
-    ++open_waits_;
-    ++open_outcomes_[sample.outcome];
-    handler_->on_sample(sample);
-  });
-}
-
 // Waits for repeated reads, and gives up on those that do not come. Then takes the final counters,
 // at a moment when every answer that they count has been read.
 Status LoadedSampler::settle(EventHandler& handler) {
   const auto deadline = steady_clock::now() + kSettleTime;
-  while ((held_.size() != 0 || is_sampling_waits()) && steady_clock::now() < deadline) {
+  while ((held_.size() != 0 || (waits_ && waits_->is_sampling())) &&
+         steady_clock::now() < deadline) {
     if (Status status = drain(handler, kSettleStep); !status) return status;
   }
   object_->cancel_retries();
@@ -519,8 +473,6 @@ Counters LoadedSampler::counters() const {
     result.outcomes[LS_UNREADABLE_VANISHED] += unheld_answers_[i];
   }
   if (final_) result.outcomes[LS_UNREADABLE_VANISHED] += std::exchange(result.pending, 0);
-  result.taken += open_waits_;
-  for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) result.outcomes[i] += open_outcomes_[i];
   Counts& others = result.others;
   others[Counter::kRecordsMalformed] = own_.malformed_records;
   others[Counter::kSamplesNotHeld] = own_.samples_not_held;
@@ -529,10 +481,7 @@ Counters LoadedSampler::counters() const {
   others[Counter::kMappingEventsMalformed] = mappings_.malformed;
   others[Counter::kThrottled] = mappings_.throttled;
   others[Counter::kRatesNotChanged] = events_->rates_not_changed();
-  if (waiting_) {
-    others[Counter::kWaitWeightsChanged] = waiting_->changes();
-    others[Counter::kWaitsWithoutRoom] += waiting_->without_room();
-  }
+  if (waits_) waits_->add_counts(result);
   others[Counter::kFirstThreadsNotStopped] = processes_->first_threads_refused();
   tables_->add_counts(others);
   return result;

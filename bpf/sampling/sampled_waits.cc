@@ -1,0 +1,70 @@
+#include "bpf/sampling/sampled_waits.h"
+
+#include <algorithm>
+
+namespace labelscope {
+
+void SampledWaits::begin(const ThreadTimes::ByProcess& times, std::uint64_t now_ns) {
+  for (const auto& [pid, threads] : times) {
+    const auto process = object_.process(pid);
+    if (process && process->until_exec != 0) {
+      before_exec_.insert(pid);
+    } else {
+      accounts_.begin(threads, now_ns);
+    }
+  }
+}
+
+Status SampledWaits::begin(std::span<const Pid> pids) {
+  if (Status status = waiting_.begin(); !status) return status;
+  if (Status status = object_.start_waits(); !status) return status;
+  for (const Pid pid : pids) {
+    Status status = begin(pid);
+    if (!status && status.error().code != ErrorCode::kVanished) return status;
+  }
+  return {};
+}
+
+void SampledWaits::on_rename(Pid pid, Tid former) {
+  accounts_.forget(Tid{raw(pid)});
+  accounts_.forget(former);
+}
+
+void SampledWaits::on_exec(const ProcessRecord& event) {
+  if (before_exec_.erase(event.pid) == 0) return;
+  const ThreadTime thread{Tid{raw(event.pid)}, event.thread_ns};
+  accounts_.begin({&thread, 1}, event.time_ns);
+}
+
+void SampledWaits::end() {
+  waiting_.look();
+  const std::uint64_t now_ns = WaitingThreads::now_ns();
+  object_.stop_waits();
+  waiting_.close(now_ns, accounts_);
+}
+
+bool SampledWaits::is_sampling() const {
+  const auto threads = object_.off_cpu_threads();
+  return std::ranges::any_of(threads,
+                             [](const auto& thread) { return thread.second.at_work != 0; });
+}
+
+void SampledWaits::take(EventHandler& handler) {
+  totals_ = waiting_.totals();
+  blame_ = waiting_.blame();
+  ledgers_ = accounts_.take();
+  waiting_.take_open([&](const Sample& sample) {
+    ++open_count_;
+    ++open_outcomes_[sample.outcome];
+    handler.on_sample(sample);
+  });
+}
+
+void SampledWaits::add_counts(Counters& counters) const {
+  counters.taken += open_count_;
+  for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) counters.outcomes[i] += open_outcomes_[i];
+  counters.others[Counter::kWaitWeightsChanged] = waiting_.changes();
+  counters.others[Counter::kWaitsWithoutRoom] += waiting_.without_room();
+}
+
+}  // namespace labelscope

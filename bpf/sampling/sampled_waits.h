@@ -1,0 +1,75 @@
+// What the sampler does for waits, if the mode samples them:
+//
+//   begin(all threads), begin()   which threads exist, and which wait already
+//   while it records              hold_budget(); what threads do comes by on_...()
+//   end(), freeze()               waits cease to count, then the CPU time of each thread is read
+//   take()                        totals, ledgers, and a sample of each wait that has not ended
+//
+// WaitingThreads and WaitAccounts describe the two halves.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "bpf/load/bpf_object.h"
+#include "bpf/sampling/thread_times.h"
+#include "bpf/sampling/wait_accounts.h"
+#include "bpf/sampling/waiting_threads.h"
+#include "bpf/wire/records.h"
+#include "sampling/sampler.h"
+
+namespace labelscope {
+
+class SampledWaits {
+ public:
+  // `object` must outlive this one. Construct it before labelscope gives up rights.
+  SampledWaits(BpfObject& object, const SamplerOptions& options)
+      : object_(object), waiting_(object, options) {}
+
+  // The CPU times of all threads at `now_ns`, which their accounts begin with.
+  void begin(const ThreadTimes::ByProcess& times, std::uint64_t now_ns);
+  // Lets waits count, and notes which threads of these processes wait now.
+  Status begin(std::span<const Pid> pids);
+  Status begin(Pid pid) { return waiting_.begin(pid, accounts_); }
+  // Call it every few milliseconds.
+  Status hold_budget() { return waiting_.hold_budget(); }
+
+  void on_thread_end(const ThreadWaitsRecord& record) { accounts_.end(record); }
+  // The thread goes on under the number of the process's first thread, which has ended.
+  void on_rename(Pid pid, Tid former);
+  void on_exec(const ProcessRecord& event);
+
+  // Ends the counting of waits, and notes which are open.
+  void end();
+  // Behind end(): the threads of a process that exist, at `now_ns`.
+  void freeze(Pid pid, std::span<const ThreadTime> times, std::uint64_t now_ns) {
+    accounts_.freeze(pid, times, now_ns);
+  }
+  // Returns whether a thread is about to sample a wait of its own.
+  bool is_sampling() const;
+  // Takes what the kernel has added up, and hands out samples of the waits that are open.
+  void take(EventHandler& handler);
+
+  // These are empty until take().
+  const std::vector<WaitTotal>& totals() const { return totals_; }
+  const std::vector<BlameTotal>& blame() const { return blame_; }
+  const ThreadLedgers& ledgers() const { return ledgers_; }
+  void add_counts(Counters& counters) const;
+
+ private:
+  BpfObject& object_;
+  WaitingThreads waiting_;
+  WaitAccounts accounts_;
+  std::set<Pid> before_exec_;     // whose waits do not count yet
+  std::uint64_t open_count_ = 0;  // samples of waits that had not ended
+  std::array<std::uint64_t, LS_OUTCOME_COUNT> open_outcomes_{};
+  std::vector<WaitTotal> totals_;
+  std::vector<BlameTotal> blame_;
+  ThreadLedgers ledgers_;
+};
+
+}  // namespace labelscope
