@@ -9,7 +9,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,9 @@ namespace labelscope::cli {
 std::uint64_t hash_of_bytes(std::string_view bytes);
 std::uint64_t hash_of(const LabelSet& labels);
 std::uint64_t hash_of(const Stack& stack);
+// These two are for rows without a time.
+std::uint64_t hash_of(const SampleRow& row);
+bool same_row(const SampleRow& a, const SampleRow& b);
 
 class IndexTable {
  public:
@@ -43,13 +48,25 @@ class IndexTable {
     return next;
   }
 
-  // The same for the elements of a vector. The caller appends a new one.
+  // The same for the elements of a vector, or the first of them. The caller puts a new one behind
+  // them. Rows must have no time.
   template <class Element>
-  Index find_or_insert(const Element& element, const std::vector<Element>& elements) {
-    return find_or_insert(
-        hash_of(element), static_cast<Index>(elements.size()),
-        [&](Index index) { return elements[index] == element; },
-        [&](Index index) { return hash_of(elements[index]); });
+  using Elements = std::type_identity_t<std::span<const Element>>;
+  template <class Element>
+  Index find_or_insert(const Element& element, Elements<Element> elements) {
+    return find_or_insert(hash_of(element), element, elements);
+  }
+  template <class Element>
+  Index find_or_insert(std::uint64_t hash, const Element& element, Elements<Element> elements) {
+    const auto is_same = [&](Index index) {
+      if constexpr (std::is_same_v<Element, SampleRow>) {
+        return same_row(elements[index], element);
+      } else {
+        return elements[index] == element;
+      }
+    };
+    return find_or_insert(hash, static_cast<Index>(elements.size()), is_same,
+                          [&](Index index) { return hash_of(elements[index]); });
   }
 
   // Asks for the memory in which a look-up of this hash begins. With millions of elements it is in
@@ -135,9 +152,5 @@ inline void prefetch(const SampleRow& row) {
   __builtin_prefetch(&row);
   __builtin_prefetch(&row.value);
 }
-
-// These two are for rows without a time.
-std::uint64_t hash_of(const SampleRow& row);
-bool same_row(const SampleRow& a, const SampleRow& b);
 
 }  // namespace labelscope::cli

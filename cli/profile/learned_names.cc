@@ -26,7 +26,7 @@ class Learner {
       : pairs_(pairs), profile_(profile) {
     for (const Process& process : profile.processes) servers_[process.pid] = process.server;
     for (std::size_t i = 0; i < profile.label_sets.size(); ++i) {
-      find_set(profile.label_sets[i], static_cast<Index>(i));
+      known_.find_or_insert(profile.label_sets[i], std::span(profile.label_sets).first(i));
     }
   }
 
@@ -87,17 +87,9 @@ class Learner {
     if (labels.size() == profile_.label_sets[set].size()) return set;
     sort_labels(labels);
     const auto next = static_cast<Index>(profile_.label_sets.size());
-    const Index index = find_set(labels, next);
+    const Index index = known_.find_or_insert(labels, profile_.label_sets);
     if (index == next) profile_.label_sets.push_back(std::move(labels));
     return index;
-  }
-
-  // Returns the index of an equal set, or `next` if this is the first one.
-  Index find_set(const LabelSet& labels, Index next) {
-    const std::vector<LabelSet>& sets = profile_.label_sets;
-    return known_.find_or_insert(
-        hash_of(labels), next, [&](Index index) { return sets[index] == labels; },
-        [&](Index index) { return hash_of(sets[index]); });
   }
 
   std::span<const NameOfNumber> pairs_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -147,9 +148,7 @@ void merge_equal_rows(std::vector<SampleRow>& rows) {
   for (const SampleRow row : rows) {
     const auto next = static_cast<Index>(kept);
     if (row.time_ns == 0) {
-      const Index known = known_rows.find_or_insert(
-          hash_of(row), next, [&](Index index) { return same_row(rows[index], row); },
-          [&](Index index) { return hash_of(rows[index]); });
+      const Index known = known_rows.find_or_insert(row, std::span(rows).first(kept));
       if (known != next) {
         rows[known].count += row.count;
         rows[known].weight_ns += row.weight_ns;
