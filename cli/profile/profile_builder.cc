@@ -87,9 +87,7 @@ void ProfileBuilder::enter_waiting() {
 
 void ProfileBuilder::enter(const Waiting& sample) {
   const auto next = static_cast<Index>(profile_.rows.size());
-  const Index known = rows_.find_or_insert(
-      sample.hash, next, [&](Index index) { return same_row(profile_.rows[index], sample.row); },
-      [&](Index index) { return hash_of(profile_.rows[index]); });
+  const Index known = rows_.find_or_insert(sample.hash, sample.row, profile_.rows);
   if (known == next) {
     profile_.rows.push_back(sample.row);
   } else {

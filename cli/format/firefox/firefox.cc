@@ -65,12 +65,7 @@ std::vector<SampleRow> rows_of(const Profile& profile) {
   for (SampleRow row : profile.rows) {
     if (rows.size() >= Format::kFirefox.timed_samples) row.time_ns = 0;
     const auto next = static_cast<Index>(rows.size());
-    const Index known =
-        row.time_ns != 0
-            ? next
-            : untimed.find_or_insert(
-                  hash_of(row), next, [&](Index index) { return same_row(rows[index], row); },
-                  [&](Index index) { return hash_of(rows[index]); });
+    const Index known = row.time_ns != 0 ? next : untimed.find_or_insert(row, rows);
     if (known == next) {
       rows.push_back(row);
     } else {
