@@ -60,6 +60,8 @@ Result<ls_config> make_config(const SamplerOptions& options, std::uint32_t cpus)
   config.call_graph = options.call_graph;
   config.kernel_stacks = options.kernel_stacks;
   config.follow_children = options.follow_children;
+  config.presets = options.presets;
+  config.keeps_reads = samples_waits(options.mode);
   config.worker_flag = worker_flags();
   config.cpus = cpus;
   config.blame = options.blames && samples_waits(options.mode);

@@ -28,6 +28,9 @@ struct SamplerOptions {
   std::uint32_t max_processes = 4096;
   // Each program that has been executed has its own, for each preset that fits it: the addresses of
   // its variables are in there. A forked child shares that of its parent.
+  // Whether recipes of presets may be set: without them the programs load sooner, and a thread that
+  // has such a recipe all the same is unreadable.
+  bool presets = true;
   std::uint32_t max_preset_programs = 128;
   std::uint32_t max_threads = 65536;     // whose waits are sampled at the same time
   std::size_t ring_bytes = 8 << 20;      // rounded up to a power of two of pages

@@ -10,13 +10,15 @@
 
 /* There is room for both parts of a stack. */
 #define LS_ROOM_BEHIND_BLOCKS ((LS_MAX_USER_FRAMES + LS_MAX_FRAMES) * 8)
+const volatile struct ls_config config = {};
+
 #define LS_WITH_PRESETS
+#define LS_WANTS_PRESETS config.presets
 #ifdef LS_WITH_RETRY /* the kernel that can repeat reads can measure waits, too (off_cpu.bpf.h) */
 #define LS_WITH_READ_LOG
+#define LS_WANTS_READ_LOG config.keeps_reads
 #endif
 #include "bpf/programs/label_number.bpf.h"
-
-const volatile struct ls_config config = {};
 
 /* A record under construction, which is too large for the stack. The bytes that are sent must be
  * contiguous: a head, right behind it the reading's labels, and the stacks behind them. The head of

@@ -328,15 +328,19 @@ __attribute__((noinline)) int ls_unwind_frame(__u32 index) {
   return w->end != LS_STACK_NOT_WANTED;
 }
 
+LS_ROUND ls_unwind_round(__u32 i, void* argument) {
+  (void)i;
+  return ls_unwind_frame(*(const __u32*)argument) != 0;
+}
+
 static __always_inline void ls_unwind_by_tables(const bpf_user_pt_regs_t* registers,
                                                 struct ls_slot slot, struct ls_scratch* own) {
   struct ls_unwind_scratch* s = ls_unwind_scratch_at(slot.index);
   if (!s) return;
   ls_start_unwinding(registers, s, own);
   if (s->walk.end == LS_STACK_NOT_WANTED) {
-    for (int i = 0; i < LS_MAX_USER_FRAMES; i++) {
-      if (ls_unwind_frame(slot.index)) break;
-    }
+    __u32 index = slot.index;
+    ls_each(LS_MAX_USER_FRAMES, ls_unwind_round, &index);
   }
   own->sample.stack.end = s->walk.end == LS_STACK_NOT_WANTED ? LS_STACK_TOO_DEEP : s->walk.end;
 }

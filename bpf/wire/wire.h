@@ -259,8 +259,11 @@ struct ls_config {
   __u32 blame;       /* waits are blamed on others (blame.bpf.h) */
   /* with `blame`: the bits of the kernel's preempt_count that are of hard interrupts */
   __u32 hard_interrupt;
-  __u64 label_seed; /* the secret that label numbers begin with */
-  __u64 code_mask;  /* the bits of a return address that are not its signature (aarch64) */
+  /* What is not wanted, the verifier leaves out: half of all that it would look at. */
+  __u32 presets;     /* recipes of presets may come (SamplerOptions::presets) */
+  __u32 keeps_reads; /* what was read is kept for the thread's next wait (label_memory.bpf.h) */
+  __u64 label_seed;  /* the secret that label numbers begin with */
+  __u64 code_mask;   /* the bits of a return address that are not its signature (aarch64) */
   /* x86-64, with `blame`: bytes from a processor's run queue to its preempt_count */
   __s64 preempt_count_distance;
   __u64 wakeup_bytes; /* fill level of the ring buffer at which its reader is woken */
@@ -281,7 +284,7 @@ LS_ASSERT(sizeof(struct ls_blame_key) == 56);
 LS_ASSERT(sizeof(struct ls_wait_account) == 48);
 LS_ASSERT(sizeof(struct ls_thread_waits) == 80);
 LS_ASSERT(sizeof(struct ls_off_cpu) == 200);
-LS_ASSERT(sizeof(struct ls_config) == 64);
+LS_ASSERT(sizeof(struct ls_config) == 72);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 64);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, kind) == 70);

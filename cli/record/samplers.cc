@@ -56,8 +56,8 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targ
   sampling.follow_children = targets.admits_children();
   sampling.max_processes = options.max_processes;
   // Two presets may fit one process.
-  if (!options.unpublished.presets.empty())
-    sampling.max_preset_programs = 2 * options.max_processes;
+  sampling.presets = !options.unpublished.presets.empty();
+  if (sampling.presets) sampling.max_preset_programs = 2 * options.max_processes;
   sampling.ring_bytes = ring_bytes(options);
   sampling.unwind_bytes = std::size_t{options.unwind_mib} << 20;
   OpenedSampler opened;

@@ -88,12 +88,21 @@
  *   LS_WITH_PRESETS  Reads the labels of presets, too (labelscope/preset_program.h). The program
  *                  then also defines ls_preset_at(), and a reading takes 4 KiB more.
  *   LS_WITH_READ_LOG  reading.log keeps what was read (labelscope/bpf/read_log.bpf.h), if you call
- *                  ls_begin_log() before. It is for programs of the current task. */
+ *                  ls_begin_log() before. It is for programs of the current task.
+ *
+ * LS_WANTS_PRESETS and LS_WANTS_READ_LOG may be conditions for the last two. If such a one is a
+ * constant of the loaded object (.rodata), the verifier leaves out what is not wanted. */
 #ifndef LABELSCOPE_READ_LABELS_BPF_H
 #define LABELSCOPE_READ_LABELS_BPF_H
 
 #ifdef LS_READ_TASK
 #define LS_BPF_LOOP
+#endif
+#ifndef LS_WANTS_PRESETS
+#define LS_WANTS_PRESETS 1
+#endif
+#ifndef LS_WANTS_READ_LOG
+#define LS_WANTS_READ_LOG 1
 #endif
 
 #ifdef __bpf__ /* tests compile the rest for the host */
@@ -147,7 +156,7 @@ static __always_inline const struct ls_preset_program* ls_preset_at(__u32 preset
 #define LS_TASK
 #ifdef LS_WITH_READ_LOG
 #define LS_MEMORY(reading) \
-  { .fault = &(reading)->fault, .log = &(reading)->log }
+  { .fault = &(reading)->fault, .log = LS_WANTS_READ_LOG ? &(reading)->log : 0 }
 #else
 #define LS_MEMORY(reading) \
   { .fault = &(reading)->fault }
@@ -221,7 +230,8 @@ LS_FUNCTION __u32 ls_walk_publisher(LS_OF_TASK __u32 index, __u64 variable, __u3
 static __always_inline __u32 ls_walk_recipe(LS_OF_TASK __u32 index, __u32 source, __u64 variable,
                                             __u32 publisher) {
 #ifdef LS_WITH_PRESETS
-  if (source == LS_SOURCE_PRESET) return ls_walk_preset(LS_TASK index, variable, publisher);
+  if (LS_WANTS_PRESETS && source == LS_SOURCE_PRESET)
+    return ls_walk_preset(LS_TASK index, variable, publisher);
 #endif
   (void)source;
   return ls_walk_publisher(LS_TASK index, variable, publisher);
