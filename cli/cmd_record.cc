@@ -50,6 +50,11 @@ std::uint64_t nanoseconds_of(std::chrono::nanoseconds time) {
   return static_cast<std::uint64_t>(time.count());
 }
 
+void give_up(Watchdog::Reason reason, const std::string& why) {
+  log::error(why + "; labelscope ends, and nothing was written");
+  _exit(reason == Watchdog::Reason::kDeaf ? kExitGivenUp : kExitRuntimeError);
+}
+
 class Recording {
  public:
   explicit Recording(const RecordOptions& options) : options_(options) {}
@@ -109,10 +114,7 @@ void Recording::watch_holds() {
   // The recorder takes the sampler over, and lives as long as the watch.
   orders.current_stop = [&sampler = *opened_.sampler] { return sampler.current_stop(); };
   orders.max_stop = options_.max_stop;
-  orders.give_up = [](Watchdog::Reason reason, const std::string& why) {
-    log::error(why + "; labelscope ends, and nothing was written");
-    _exit(reason == Watchdog::Reason::kDeaf ? kExitGivenUp : kExitRuntimeError);
-  };
+  orders.give_up = give_up;
   watch_.emplace(std::move(orders));
 }
 
@@ -155,6 +157,11 @@ Status Recording::find() {
 
 Status Recording::choose_sampler() {
   raise_file_limit();  // a command keeps the limit that it was forked with
+  // Opening the sampler reads the mappings of targets, which may hang. The watch has a thread, and
+  // ends with this function, because rights are given up by a process that has only one.
+  Watchdog::Orders orders;
+  orders.give_up = give_up;
+  const Watchdog watch(std::move(orders));
   auto opened = open_sampler(options_, *targets_);
   if (!opened) return with_advice(std::move(opened).error());
   opened_ = *std::move(opened);
@@ -168,7 +175,9 @@ Status Recording::give_up_rights() {
   if (Status given_up = drop_rights(work, options_.drop_to, can_name_outputs); !given_up) {
     return given_up;
   }
-  watch_holds();  // starts another thread, which has no more rights than this one
+  // The worker has no more rights than this process, and neither has the watch's thread.
+  if (opened_.tables) opened_.tables->begin();
+  watch_holds();
   return {};
 }
 
@@ -197,7 +206,8 @@ Status Recording::add_targets() {
                         .process_labels = options_.unpublished.of_process,
                         .variables = options_.unpublished.variables,
                         .presets = options_.unpublished.presets,
-                        .blames = !options_.blame.empty()});
+                        .blames = !options_.blame.empty()},
+      opened_.first_looks);
   Status added = targets_->add_to(*recorder_, opened_.backend);
   if (!added) return with_advice(std::move(added).error());
   return {};

@@ -94,8 +94,9 @@ std::string LibbpfLog::verdict() const {
 
 namespace {
 
-// While libbpf finds out what the kernel can do, and reads its types, it has a few files open.
-constexpr std::size_t kFilesOfLibbpf = 8;
+// While libbpf finds out what the kernel can do, and reads its types, it has a few files open, and
+// so has the thread that looks at targets meanwhile.
+constexpr std::size_t kFilesOfLibbpf = 10;
 
 std::size_t count_of_files(bpf_object* object) {
   std::size_t count = kFilesOfLibbpf;

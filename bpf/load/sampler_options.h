@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
+#include "process/first_looks.h"
 #include "sampling/sampler.h"
 #include "unwind/stack.h"
 #include "unwind_table/build_unwind_table.h"
@@ -26,18 +28,22 @@ struct SamplerOptions {
   bool software_clock_only = false;  // use cpu-clock even if the hardware counts cycles
   RetryMode retries = RetryMode::kAuto;
   std::uint32_t max_processes = 4096;
-  // Each program that has been executed has its own, for each preset that fits it: the addresses of
-  // its variables are in there. A forked child shares that of its parent.
   // Whether recipes of presets may be set: without them the programs load sooner, and a thread that
   // has such a recipe all the same is unreadable.
   bool presets = true;
+  // Each program that has been executed has its own, for each preset that fits it: the addresses of
+  // its variables are in there. A forked child shares that of its parent.
   std::uint32_t max_preset_programs = 128;
   std::uint32_t max_threads = 65536;     // whose waits are sampled at the same time
   std::size_t ring_bytes = 8 << 20;      // rounded up to a power of two of pages
   std::size_t unwind_bytes = 256 << 20;  // for tables, with LS_CALL_GRAPH_DWARF
-  // start() waits at most so long for the tables of files that run already. Until a file's table is
-  // there, stacks end with the reason that it has none.
+  // start() waits at most so long for the tables of files that run already; of a process with
+  // hundreds of files it waits for the first ones. Until a file's table is there, stacks end with
+  // the reason that it has none, and such an end lets its table be made before the others.
   std::chrono::milliseconds tables_wait{2000};
+  // The processes that are set before start(), or null. Their mappings are read while the programs
+  // load.
+  std::shared_ptr<FirstLooks> first_looks{};
   // Makes the table of a file; by default in this process.
   BuildUnwindTable build_table{};
 };

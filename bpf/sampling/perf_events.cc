@@ -1,4 +1,4 @@
-// This file opens a perf event on each CPU, and explains the kernel's refusals.
+// This file opens perf events on each CPU, and explains the kernel's refusals.
 #include "bpf/sampling/perf_events.h"
 
 #include <linux/perf_event.h>
@@ -45,24 +45,33 @@ bool parse_number(std::string_view& text, int& number) {
   return true;
 }
 
-perf_event_attr make_attributes(const SamplerOptions& options, bool hardware) {
+// A ring's event is ready as soon as there is one record in it.
+perf_event_attr with_ring() {
   perf_event_attr attributes{};
   attributes.size = sizeof(attributes);
-  attributes.disabled = 1;
-  // The events also report executable mappings, with the file's identity. Each of these records
-  // makes the event's descriptor ready.
-  attributes.mmap = 1;
-  attributes.mmap2 = 1;
   attributes.watermark = 1;
   attributes.wakeup_watermark = 1;
+  return attributes;
+}
+
+// Reports executable mappings, with the file's identity.
+perf_event_attr reporter_attributes() {
+  perf_event_attr attributes = with_ring();
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_DUMMY;
+  attributes.mmap = 1;
+  attributes.mmap2 = 1;
+  return attributes;
+}
+
+perf_event_attr sampler_attributes(const SamplerOptions& options, bool hardware) {
+  perf_event_attr attributes = with_ring();
+  attributes.disabled = 1;
   if (hardware) {
     attributes.type = PERF_TYPE_HARDWARE;
     attributes.config = PERF_COUNT_HW_CPU_CYCLES;
     attributes.freq = 1;
     attributes.sample_freq = options.frequency_hz;
-  } else if (!samples_running(options.mode)) {
-    attributes.type = PERF_TYPE_SOFTWARE;
-    attributes.config = PERF_COUNT_SW_DUMMY;  // only its records of mappings are wanted
   } else {
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
@@ -70,6 +79,11 @@ perf_event_attr make_attributes(const SamplerOptions& options, bool hardware) {
     attributes.exclude_idle = 1;  // the hardware event on aarch64 refuses this
   }
   return attributes;
+}
+
+UniqueFd open_event(perf_event_attr attributes, int cpu) {
+  return UniqueFd(static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
 }
 
 Error refused(int error) {
@@ -89,7 +103,7 @@ Error refused(int error) {
   }
   if (error == EMFILE || error == ENFILE) {
     return {ErrorCode::kLimit,
-            "too many open files: one is needed for each CPU; raise RLIMIT_NOFILE (ulimit -n)"};
+            "too many open files: two are needed for each CPU; raise RLIMIT_NOFILE (ulimit -n)"};
   }
   return system_error(error, "cannot open a perf event");
 }
@@ -141,68 +155,72 @@ Result<std::vector<int>> parse_cpu_list(std::string_view text) {
   return cpus;
 }
 
-Result<PerfEvents> PerfEvents::open(const SamplerOptions& options, int program_fd) {
+Result<PerfEvents> PerfEvents::open(const SamplerOptions& options) {
   if (Status status = check_frequency(options.frequency_hz); !status) {
     return std::move(status).error();
   }
-  const bool samples = samples_running(options.mode);
   auto cpus = parse_cpu_list(first_line(kOnlineCpus));
   if (!cpus) return std::move(cpus).error();
   PerfEvents events;
-  Status status;
-  bool hardware = samples && !options.software_clock_only;
-  if (hardware) status = events.open_all(options, true, *cpus);
-  if (!hardware || (!status && status.error().code == ErrorCode::kUnsupported)) {
-    hardware = false;
-    status = events.open_all(options, false, *cpus);
-  }
-  if (!status) return std::move(status).error();
-  if (!samples) {
-    events.name_ = "sched_switch";
-    return events;
-  }
-  events.samples_ = true;
-  if (samples_waits(options.mode)) {
-    events.name_ = hardware ? "cycles and sched_switch" : "cpu-clock and sched_switch";
-  } else {
-    events.name_ = hardware ? "cycles" : "cpu-clock";
-  }
-  events.counts_cycles_ = hardware;
-  events.mean_hz_ = options.frequency_hz;
-  events.highest_hz_ = static_cast<double>(most_samples_a_second());
-  for (const UniqueFd& event : events.events_) {
-    status = attach_to_event(event.get(), program_fd);
-    if (!status) return std::move(status).error();
-  }
-  return events;
-}
-
-// Returns kUnsupported if this kind of event does not exist on some CPU.
-Status PerfEvents::open_all(const SamplerOptions& options, bool hardware,
-                            const std::vector<int>& cpus) {
-  rings_.clear();
-  events_.clear();
-  ready_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
-  if (!ready_.valid()) return system_error(errno, "cannot wait for perf events");
-  perf_event_attr attributes = make_attributes(options, hardware);
-  for (int cpu : cpus) {
-    UniqueFd event(static_cast<int>(
-        syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
-    if (!event.valid()) {
-      if (hardware && (errno == ENOENT || errno == EOPNOTSUPP || errno == EINVAL)) {
-        return Error{ErrorCode::kUnsupported, "the hardware does not count cycles here"};
-      }
-      if (errno == ENODEV) continue;  // the CPU has gone offline since the list was read
-      return refused(errno);
-    }
+  events.ready_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
+  if (!events.ready_.valid()) return system_error(errno, "cannot wait for perf events");
+  for (const int cpu : *cpus) {
+    UniqueFd event = open_event(reporter_attributes(), cpu);
+    if (!event.valid() && errno == ENODEV) continue;  // the CPU has gone offline meanwhile
+    if (!event.valid()) return refused(errno);
     auto ring = PerfRing::map(event.get());
     if (!ring) return std::move(ring).error();
     epoll_event interest{};
     interest.events = EPOLLIN | EPOLLET;
-    if (epoll_ctl(ready_.get(), EPOLL_CTL_ADD, event.get(), &interest) != 0) {
+    if (epoll_ctl(events.ready_.get(), EPOLL_CTL_ADD, event.get(), &interest) != 0) {
       return system_error(errno, "cannot wait for a perf event");
     }
-    rings_.push_back(*std::move(ring));
+    events.reporters_.push_back({cpu, std::move(event), *std::move(ring)});
+  }
+  if (events.reporters_.empty()) return Error{ErrorCode::kSystem, "no CPU is online"};
+  return events;
+}
+
+Status PerfEvents::prepare(const SamplerOptions& options, int program_fd) {
+  samples_ = samples_running(options.mode);
+  if (!samples_) return {};
+  Status status;
+  counts_cycles_ = !options.software_clock_only;
+  if (counts_cycles_) status = open_samplers(options, true);
+  if (!counts_cycles_ || (!status && status.error().code == ErrorCode::kUnsupported)) {
+    counts_cycles_ = false;
+    status = open_samplers(options, false);
+  }
+  if (!status) return status;
+  if (samples_waits(options.mode)) {
+    name_ = counts_cycles_ ? "cycles and sched_switch" : "cpu-clock and sched_switch";
+  } else {
+    name_ = counts_cycles_ ? "cycles" : "cpu-clock";
+  }
+  mean_hz_ = options.frequency_hz;
+  highest_hz_ = static_cast<double>(most_samples_a_second());
+  for (const UniqueFd& event : events_) {
+    if (status = attach_to_event(event.get(), program_fd); !status) return status;
+  }
+  return {};
+}
+
+// Returns kUnsupported if this kind of event does not exist on some CPU.
+Status PerfEvents::open_samplers(const SamplerOptions& options, bool hardware) {
+  events_.clear();
+  for (const Reporter& reporter : reporters_) {
+    UniqueFd event = open_event(sampler_attributes(options, hardware), reporter.cpu);
+    if (!event.valid()) {
+      if (hardware && (errno == ENOENT || errno == EOPNOTSUPP || errno == EINVAL)) {
+        return Error{ErrorCode::kUnsupported, "the hardware does not count cycles here"};
+      }
+      if (errno == ENODEV) continue;
+      return refused(errno);
+    }
+    // It reports in the same ring when the kernel pauses it.
+    if (ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, reporter.event.get()) != 0) {
+      return system_error(errno, "two perf events of a CPU cannot share a ring");
+    }
     events_.push_back(std::move(event));
   }
   if (events_.empty()) return Error{ErrorCode::kSystem, "no CPU is online"};
@@ -244,8 +262,14 @@ void PerfEvents::draw_rates() {
 
 Status PerfEvents::disable() { return set(PERF_EVENT_IOC_DISABLE, "cannot stop a perf event"); }
 
+void PerfEvents::end_reports() {
+  for (const Reporter& reporter : reporters_) {
+    static_cast<void>(ioctl(reporter.event.get(), PERF_EVENT_IOC_DISABLE, 0));
+  }
+}
+
 void PerfEvents::drain(PerfRing::Handler& handler) {
-  for (PerfRing& ring : rings_) ring.drain(handler);
+  for (Reporter& reporter : reporters_) reporter.ring.drain(handler);
 }
 
 }  // namespace labelscope

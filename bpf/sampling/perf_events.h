@@ -1,5 +1,6 @@
-// This opens one sampling event for each online CPU. It fires for all processes; the BPF program
-// picks some.
+// For each online CPU there are two events of all processes. The first one reports executable
+// mappings from open() on, so that what is mapped after the first look at a process is not missed.
+// The second one samples from enable() on; the BPF program picks some processes.
 //
 // The problem of a fixed rate: at 99 Hz, work that is done every 10 ms is seen at the same moment
 // of its period again and again, for seconds:
@@ -28,14 +29,19 @@ namespace labelscope {
 
 class PerfEvents {
  public:
-  // Opens the events, disabled, and gives them the program.
-  static Result<PerfEvents> open(const SamplerOptions& options, int program_fd);
+  // Reports mappings from now on.
+  static Result<PerfEvents> open(const SamplerOptions& options);
+  // Opens the events that sample, disabled, and gives them the program. There are none if the mode
+  // samples only waits.
+  Status prepare(const SamplerOptions& options, int program_fd);
 
+  // Begins to sample.
   Status enable();
   // Draws new rates if it is time. Call it every few milliseconds.
   void change_rates();
-  // When this returns, no program is running for these events.
+  // When this returns, no program is running for these events. Mappings are reported still.
   Status disable();
+  void end_reports();
   void drain(PerfRing::Handler& handler);
   // Can be read (epoll) when there is a record to drain.
   int ready_fd() const { return ready_.get(); }
@@ -48,13 +54,20 @@ class PerfEvents {
 
   PerfEvents() = default;
   void draw_rates();
-  Status open_all(const SamplerOptions& options, bool hardware, const std::vector<int>& cpus);
+  Status open_samplers(const SamplerOptions& options, bool hardware);
   Status set(unsigned long request, const char* what);
 
+  // The event of a CPU that reports mappings, with the ring of both events of that CPU.
+  struct Reporter {
+    int cpu;
+    UniqueFd event;
+    PerfRing ring;
+  };
+
   UniqueFd ready_;
-  std::vector<UniqueFd> events_;
-  std::vector<PerfRing> rings_;
-  std::string_view name_;
+  std::vector<Reporter> reporters_;
+  std::vector<UniqueFd> events_;  // those that sample
+  std::string_view name_ = "sched_switch";
   bool samples_ = false;  // false if only mappings are reported
   bool counts_cycles_ = false;
   double mean_hz_ = 0;

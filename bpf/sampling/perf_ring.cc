@@ -32,6 +32,9 @@ struct MappingRecord {
 };
 static_assert(sizeof(MappingRecord) == 72);
 
+// The path of a file has at most 4,096 bytes, and a few fields come behind it.
+constexpr std::uint64_t kLargestRecord = sizeof(MappingRecord) + 4096 + 64;
+
 struct LostRecord {
   perf_event_header head;
   std::uint64_t id;
@@ -113,6 +116,7 @@ void PerfRing::drain(Handler& handler) {
   const std::byte* data = base_.get() + base_.get_deleter().page;
   std::uint64_t head = std::atomic_ref(control->data_head).load(std::memory_order_acquire);
   std::uint64_t tail = control->data_tail;
+  handler.was_full |= head - tail > kBytes - kLargestRecord;
   while (head - tail >= sizeof(perf_event_header)) {
     // Records are 8-aligned and a header is 8 bytes, so it never wraps.
     perf_event_header header{};

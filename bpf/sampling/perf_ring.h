@@ -1,4 +1,4 @@
-// Each perf event has a ring of its own, in which the kernel reports what is no sample: new
+// Each CPU has a ring for its perf events, in which the kernel reports what is no sample: new
 // mappings, throttling, losses.
 #pragma once
 
@@ -25,6 +25,9 @@ class PerfRing {
     std::uint64_t lost = 0;       // records that the kernel had no room for
     std::uint64_t throttled = 0;  // times that the kernel paused the event
     std::uint64_t malformed = 0;  // records that contradict themselves
+    // Set if there was hardly room for another record. The kernel reports what it has lost only
+    // beside the next record.
+    bool was_full = false;
   };
 
   static Result<PerfRing> map(int event_fd);

@@ -146,13 +146,27 @@ class LoadedSampler final : public BpfSampler {
   std::uint64_t lost_events_ = 0;
   OwnCounts own_;
   PerfRing::Handler mappings_;
+  bool is_first_ = true;  // nothing was read from the rings since sampling began
   std::optional<ls_counters> final_;
 };
 
 Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& options) {
   auto sampler = std::make_unique<LoadedSampler>();
+  // Mappings are reported before anybody looks at a process.
+  auto events = PerfEvents::open(options);
+  FirstLooks* const looks = options.first_looks.get();
+  if (looks != nullptr && events) looks->begin();
   auto object = BpfObject::load(options);
+  if (looks != nullptr) looks->settle();
   if (!object) return std::move(object).error();
+  if (!events) return std::move(events).error();
+  sampler->events_.emplace(*std::move(events));
+  if (looks != nullptr) {
+    PerfRing::Handler since;
+    since.on_mapping = [&](const MappingEvent& event) { looks->forget(event.pid); };
+    sampler->events_->drain(since);
+    if (since.was_full || since.lost + since.malformed != 0) looks->forget();
+  }
   sampler->object_ = *std::move(object);
   sampler->processes_.emplace(*sampler->object_);
   // Without it the times are read from /proc.
@@ -167,9 +181,8 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
       sampler->object_->take_first_parts());
   if (!tables) return std::move(tables).error();
   sampler->tables_ = *std::move(tables);
-  auto events = PerfEvents::open(options, sampler->object_->program_fd());
-  if (!events) return std::move(events).error();
-  sampler->events_.emplace(*std::move(events));
+  if (Status status = sampler->events_->prepare(options, sampler->object_->program_fd()); !status)
+    return std::move(status).error();
 
   sampler->ring_ = ring_buffer__new(sampler->object_->ring_fd(), &LoadedSampler::on_record,
                                     sampler.get(), nullptr);
@@ -333,6 +346,9 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   // The stack leads into a mapping that no record has announced: the kernel had no room for the
   // record, or has not written it yet.
   if (sample.stack.end == LS_STACK_NO_MAPPING) tables_->on_mapping(sample.pid);
+  if (sample.stack.end == LS_STACK_NO_TABLE && !sample.stack.user.empty()) {
+    tables_->want(sample.pid, sample.stack.user.back() & ~LS_FRAME_BY_FP);
+  }
   handler_->on_sample(handed);
 }
 
@@ -376,10 +392,13 @@ Status LoadedSampler::consume(EventHandler& handler) {
   if (Status status = look_at_counters(); !status) return status;
   std::uint64_t lost = mappings_.lost;
   events_->drain(mappings_);
-  if (mappings_.lost != lost) {
+  if (mappings_.lost != lost || std::exchange(mappings_.was_full, false)) {
     for (Pid pid : processes_->pids()) tables_->on_mapping(pid);
     handler.on_mappings_lost();
+    // What was lost before the first sample is known when this has been done.
+    if (std::exchange(is_first_, false)) mappings_.lost = lost;
   }
+  is_first_ = false;
   tables_->work();
   return {};
 }
@@ -428,6 +447,7 @@ Status LoadedSampler::stop(EventHandler& handler) {
   if (Status status = settle(handler); !status) return status;
   if (waits_) waits_->take(handler);
   object_->detach();
+  events_->end_reports();
   held_.give_up([this](const SampleRecord& sample) { hand_out(sample); });
   for (const ls_ending& ending : object_->endings()) {
     const Pid pid{static_cast<std::int32_t>(ending.pid)};

@@ -42,7 +42,7 @@ class StackTables {
   StackTables(const StackTables&) = delete;
   StackTables& operator=(const StackTables&) = delete;
 
-  // The process is sampled from now on, or runs another program, or something in it has changed.
+  // The process is sampled from now on, or runs another program.
   virtual void set(Pid /*pid*/) {}
   // A program is about to be executed (the descriptor is invalid if it is not known which). This
   // begins to make the tables that it most likely needs: a program that runs for a second would end
@@ -51,8 +51,10 @@ class StackTables {
   virtual void forget(Pid /*pid*/) {}
   virtual void on_fork(Pid /*parent*/, Pid /*child*/) {}
   virtual void on_mapping(Pid /*pid*/) {}
-  // Waits until everything that is known to change is in the tables, or until the time is over.
+  // Waits until the tables that were asked for are there, or until the time is over.
   virtual void wait(std::chrono::milliseconds /*timeout*/) {}
+  // A stack ends at this address, in a file whose table is not there: it is wanted next.
+  virtual void want(Pid /*pid*/, Address /*address*/) {}
   // Takes finished tables, and reads mappings again if that is due. Call it often.
   virtual void work() {}
   // This descriptor is readable when there are finished tables for work(). It is -1 if there never

@@ -48,6 +48,14 @@ bool TableBuilder::is_idle() const {
   return asked_.empty() && !busy_;
 }
 
+void TableBuilder::prefer(std::uint64_t key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(asked_, key, &Asked::key);
+  if (found == asked_.end() || found->order == Order::kFirst) return;
+  const auto front = std::ranges::find(asked_, Order::kThen, &Asked::order);
+  std::rotate(front, found, found + 1);
+}
+
 bool TableBuilder::has_thread() {
   if (thread_.joinable()) return true;
   // The new thread blocks all signals, so that only threads that wait for them get them.

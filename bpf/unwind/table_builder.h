@@ -41,6 +41,8 @@ class TableBuilder {
   std::vector<Built> take();
   // This descriptor is readable when everything that was asked for is ready, until take().
   int ready_fd() const { return ready_.get(); }
+  // Puts this file, if it still waits, before all that are not of kFirst.
+  void prefer(std::uint64_t key);
   // Waits until everything that was asked for is ready. Returns false if it takes longer.
   bool wait(std::chrono::milliseconds timeout);
 

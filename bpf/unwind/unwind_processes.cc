@@ -36,6 +36,9 @@ constexpr milliseconds kAgain{100};
 // A file without a table that no process has loaded any more is remembered for this time.
 constexpr std::chrono::seconds kForgetFile{60};
 
+// So many files of a process are opened before it is sampled, and the rest of them a moment later.
+constexpr std::size_t kMostFilesAtFirst = 128;
+
 bool is_elf(const UniqueFd& fd) {
   char magic[SELFMAG];
   return ::pread(fd.get(), magic, sizeof magic, 0) == sizeof magic &&
@@ -126,12 +129,14 @@ void UnwindProcesses::expect(UniqueFd program) {
   }
 }
 
+// What a known process has mapped since the last look was reported to on_mapping().
 void UnwindProcesses::set(Pid pid) {
   const auto known = processes_.find(pid);
-  if (known != processes_.end() && exec_count_(pid) == known->second.exec_count) {
-    on_mapping(pid);
-  } else {
+  if (known == processes_.end() || exec_count_(pid) != known->second.exec_count) {
     refresh(pid);
+  } else if (known->second.inherited) {
+    // The parent may have mapped something before the fork that was not reported yet.
+    on_mapping(pid);
   }
 }
 
@@ -142,7 +147,8 @@ void UnwindProcesses::refresh(Pid pid) {
   if (!exec_count) return;  // it has ended
   KnownProcess& known = processes_[pid];
   auto live = LiveProcess::open(pid);
-  auto mappings = live ? code_mappings(**live) : live.error();
+  const OneLook* const look = live && looks_ ? looks_->of(pid) : nullptr;
+  auto mappings = !live ? live.error() : look ? code_mappings(*look) : code_mappings(**live);
   if (!mappings) {
     // The process has ended, and forget() comes; or labelscope has no descriptor left for now.
     known.refresh_at = begin + kAgain;
@@ -154,6 +160,13 @@ void UnwindProcesses::refresh(Pid pid) {
   std::map<std::pair<FileId, std::string>, std::optional<std::uint64_t>> seen;
   for (const Mapping& mapping : *mappings) {
     if (mapping.path == "[vsyscall]") continue;
+    // The first sample does not wait until 500 files are open.
+    if (look != nullptr && mapping.file && seen.size() >= kMostFilesAtFirst &&
+        !is_loader_or_libc(mapping.path)) {
+      waits = true;
+      process.mappings.push_back({mapping.start, mapping.end, mapping.file_offset, kLater});
+      continue;
+    }
     auto [entry, fresh] = seen.try_emplace({mapping.file, mapping.file ? "" : mapping.path});
     // The program has the lowest addresses.
     const bool is_first = seen.size() == 1 || is_loader_or_libc(mapping.path);
@@ -169,7 +182,8 @@ void UnwindProcesses::refresh(Pid pid) {
   process.quick_looks = goes_on ? known.quick_looks : 0;
   process.list = std::move(known.list);
   process.pause = std::max<Clock::duration>((Clock::now() - begin) * kShareOfTime, kLeastPause);
-  if (waits) process.refresh_at = Clock::now() + process.pause;
+  if (waits)
+    process.refresh_at = Clock::now() + (look == nullptr ? process.pause : process.pause.zero());
   known = std::move(process);
   publish(pid, known);
 }
@@ -177,6 +191,7 @@ void UnwindProcesses::refresh(Pid pid) {
 // Replaces the list of the process by a list of what is known now.
 void UnwindProcesses::publish(Pid pid, KnownProcess& process) {
   process.changed = false;
+  process.has_wanted = false;
   std::vector<ls_unwind_mapping> mappings;
   auto list = std::make_shared<List>();
   for (const CodeMapping& mapping : process.mappings) {
@@ -314,6 +329,10 @@ void UnwindProcesses::take_tables() {
         process.mappings.begin(), process.mappings.end(), [&](const CodeMapping& mapping) {
           return mapping.file && std::binary_search(arrived.begin(), arrived.end(), *mapping.file);
         });
+    if (process.wanted && std::ranges::binary_search(arrived, *process.wanted)) {
+      process.wanted.reset();
+      process.has_wanted = true;
+    }
   }
 }
 
@@ -324,23 +343,46 @@ void UnwindProcesses::work() {
   take_tables();
   const auto now = Clock::now();
   std::vector<Pid> due;
-  for (auto& [pid, process] : processes_) {
-    if (process.refresh_at && now >= *process.refresh_at) {
-      due.push_back(pid);
-    } else if (process.changed && (now - process.published > kAgain ||
-                                   (builder_.is_idle() && !process.without_room))) {
-      publish(pid, process);
-    }
+  for (const auto& [pid, process] : processes_) {
+    if (process.refresh_at && now >= *process.refresh_at) due.push_back(pid);
   }
   for (const Pid pid : due) {
     processes_[pid].refresh_at.reset();
     refresh(pid);
   }
+  publish_changed();
+}
+
+void UnwindProcesses::publish_changed() {
+  const auto now = Clock::now();
+  for (auto& [pid, process] : processes_) {
+    if (!process.changed) continue;
+    const auto age = now - process.published;
+    const bool at_once = builder_.is_idle() || (process.has_wanted && age > kLeastPause);
+    if (age > kAgain || (at_once && !process.without_room)) publish(pid, process);
+  }
 }
 
 void UnwindProcesses::wait(milliseconds timeout) {
   static_cast<void>(builder_.wait(timeout));
-  work();
+  take_tables();
+  for (auto& [pid, process] : processes_) {
+    if (process.changed && !process.without_room) publish(pid, process);
+  }
+}
+
+void UnwindProcesses::want(Pid pid, Address address) {
+  const auto process = processes_.find(pid);
+  if (process == processes_.end()) return;
+  const auto& mappings = process->second.mappings;
+  const auto mapping = std::ranges::find_if(mappings, [&](const CodeMapping& each) {
+    return address - each.start < each.end - each.start;
+  });
+  if (mapping == mappings.end() || !mapping->file) return;
+  const auto file = files_.find(*mapping->file);
+  if (file == files_.end() || !file->second.is_asked_for) return;
+  builder_.prefer(file->first);
+  process->second.wanted = file->first;
 }
 
 void UnwindProcesses::add_counts(Counts& counts) const {
@@ -376,6 +418,7 @@ void UnwindProcesses::on_fork(Pid parent, Pid child) {
     KnownProcess& known = processes_[child];  // set() may have come first
     retire(std::move(known.list));
     known = std::move(copy);
+    known.inherited = true;
   }
 }
 
@@ -396,7 +439,7 @@ Result<std::unique_ptr<StackTables>> StackTables::open(const SamplerOptions& opt
   auto build = options.build_table;
   if (!build) build = [](UniqueFd file) { return build_unwind_table(std::move(file)); };
   return std::unique_ptr<StackTables>(std::make_unique<UnwindProcesses>(
-      *std::move(tables), std::move(build), std::move(exec_count)));
+      *std::move(tables), std::move(build), std::move(exec_count), options.first_looks));
 }
 
 }  // namespace labelscope

@@ -28,16 +28,18 @@
 #include "bpf/unwind/table_builder.h"
 #include "bpf/unwind/unwind_tables.h"
 #include "labelscope/target.h"
+#include "process/first_looks.h"
 
 namespace labelscope {
 
 class UnwindProcesses final : public StackTables {
  public:
   UnwindProcesses(std::unique_ptr<UnwindTables> tables, TableBuilder::Build build,
-                  ExecCount exec_count)
+                  ExecCount exec_count, std::shared_ptr<const FirstLooks> looks = nullptr)
       : tables_(std::move(tables)),
         builder_(std::move(build)),
-        exec_count_(std::move(exec_count)) {}
+        exec_count_(std::move(exec_count)),
+        looks_(std::move(looks)) {}
 
   void set(Pid pid) override;
   void expect(UniqueFd program) override;
@@ -45,6 +47,7 @@ class UnwindProcesses final : public StackTables {
   void on_fork(Pid parent, Pid child) override;
   void on_mapping(Pid pid) override;
   void wait(std::chrono::milliseconds timeout) override;
+  void want(Pid pid, Address address) override;
   void work() override;
   int ready_fd() const override { return builder_.ready_fd(); }
   void add_counts(Counts& counts) const override;
@@ -91,6 +94,10 @@ class UnwindProcesses final : public StackTables {
     std::uint32_t exec_count = 0;
     bool changed = false;       // set if its list must be made again
     bool without_room = false;  // set if its newest list found no room
+    bool inherited = false;     // set if its mappings are those that its parent was known to have
+    // The file for want of whose table a stack has ended, and whether that table has come.
+    std::optional<std::uint64_t> wanted;
+    bool has_wanted = false;
     Clock::time_point published;
     Clock::time_point began;   // when it was first seen, or has executed a program
     unsigned quick_looks = 0;  // since then
@@ -106,6 +113,7 @@ class UnwindProcesses final : public StackTables {
   std::uint64_t add_file(UniqueFd fd, TableBuilder::Order order);
   void refresh(Pid pid);
   void take_tables();
+  void publish_changed();
   void publish(Pid pid, KnownProcess& process);
   void retire(std::shared_ptr<List> list);
   void drop_retired();
@@ -116,6 +124,7 @@ class UnwindProcesses final : public StackTables {
   std::unique_ptr<UnwindTables> tables_;
   TableBuilder builder_;
   ExecCount exec_count_;
+  std::shared_ptr<const FirstLooks> looks_;
   std::map<FileKey, std::uint64_t> keys_;
   std::map<std::uint64_t, File> files_;  // kLater is one of the keys
   std::optional<std::uint64_t> vdso_;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -79,6 +80,8 @@ constexpr std::size_t kOwnThreads = 2;  // the sanitizer has a thread of its own
 #else
 constexpr std::size_t kOwnThreads = 1;
 #endif
+
+constexpr std::chrono::milliseconds kThreadEnds{500};
 
 std::size_t count_threads() {
   const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir("/proc/self/task"), &::closedir);
@@ -172,8 +175,14 @@ std::optional<User> find_user(const std::string& name_or_number) {
 
 Status drop_rights(unsigned work, const std::optional<User>& user,
                    const std::function<bool()>& can_name_outputs) {
-  // Each thread has its own capabilities, and only those of this thread are dropped here.
-  if (count_threads() > kOwnThreads) {
+  // Each thread has its own capabilities, and only those of this thread are dropped here. A thread
+  // that has ended is listed for a moment longer than pthread_join(3) waits.
+  const auto deadline = std::chrono::steady_clock::now() + kThreadEnds;
+  while (count_threads() > kOwnThreads) {
+    if (std::chrono::steady_clock::now() < deadline) {
+      ::usleep(100);
+      continue;
+    }
     return Error{ErrorCode::kSystem, "labelscope cannot give up its rights: it has other threads"};
   }
   if (capng_get_caps_process() != 0) return cannot("they cannot be read");

@@ -147,13 +147,14 @@ void TrackedProcess::become(Process summary, bool publishes_nothing) {
   on_exit();
 }
 
-Status TrackedProcess::refresh(ProcessLabelReader& labels) {
+Status TrackedProcess::refresh(ProcessLabelReader& labels, const OneLook* look) {
   plan_later();
   last_plan_ = Clock::now();
   auto process = LiveProcess::open(pid_);
   if (!process) return std::move(process).error();
-  const OneLook look(**process);
-  Status status = space_.load(look);
+  const OneLook own(**process);
+  if (look == nullptr) look = &own;
+  Status status = space_.load(*look);
   if (!status) return status;
   std::string name = (*process)->comm();
   if (!name.empty()) comm_ = std::move(name);
@@ -165,7 +166,7 @@ Status TrackedProcess::refresh(ProcessLabelReader& labels) {
     if (now != *own_labels_) adopt(std::move(now));
     renews_own_labels_ = next_plan_.has_value();
   }
-  auto plan = planner_.plan(look);
+  auto plan = planner_.plan(*look);
   if (!plan) return std::move(plan).error();
   adopt(*std::move(plan));
   return {};

@@ -18,6 +18,7 @@
 #include "cli/profile/profile_builder.h"
 #include "labelscope/ids.h"
 #include "labelscope/plan.h"
+#include "process/one_look.h"
 
 namespace labelscope::cli {
 
@@ -78,8 +79,8 @@ class TrackedProcess final : public ProcessContext {
 
   // Reads the mappings and plans; for a new program it also reads the labels of the process. Fails
   // with kVanished if the process has ended, and with kPermission if the kernel does not let us
-  // read it.
-  Status refresh(ProcessLabelReader& labels);
+  // read it. `look` is one at this process that still holds, or null.
+  Status refresh(ProcessLabelReader& labels, const OneLook* look = nullptr);
   void on_mapping(const Mapping& mapping);
   void on_exec();
   void on_exit();

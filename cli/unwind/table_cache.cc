@@ -137,6 +137,20 @@ std::string content_of_vdso(const UniqueFd& file, std::uint64_t size) {
 
 }  // namespace
 
+namespace {
+
+using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+// Returns null if it cannot be listed.
+Folder list(const UniqueFd& folder) {
+  const int copy = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  Folder listed(copy < 0 ? nullptr : ::fdopendir(copy), &::closedir);
+  if (!listed && copy >= 0) ::close(copy);
+  return listed;
+}
+
+}  // namespace
+
 std::string TableCache::usual_folder() {
   const auto below = [](const char* variable, const char* rest) -> std::string {
     const char* folder = ::getenv(variable);
@@ -273,6 +287,14 @@ Status TableCache::write(const std::string& name, std::string_view bytes) {
   return status;
 }
 
+bool TableCache::is_empty() const {
+  const Folder folder = list(fd_);
+  while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+    if (entry->d_name[0] != '.') return false;
+  }
+  return true;
+}
+
 // Removes what was not used for the longest time, until there is room.
 void TableCache::make_room(std::uint64_t bytes) {
   if (bytes_ && *bytes_ + bytes <= most_bytes_) {
@@ -285,8 +307,7 @@ void TableCache::make_room(std::uint64_t bytes) {
     std::string name;
   };
   std::vector<Kept> all;
-  const int copy = ::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(copy), &::closedir);
+  const Folder folder = list(fd_);
   std::uint64_t sum = bytes;
   while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
     struct stat status {};

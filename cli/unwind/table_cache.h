@@ -48,6 +48,8 @@ class TableCache {
 
   // Returns the bytes by which the file is known. They are empty if its table must not be kept.
   static std::string key_of(const UniqueFd& file);
+  // Returns whether no table is kept.
+  bool is_empty() const;
   // One thread at a time may call these two.
   std::optional<UnwindTable> find(const std::string& key);
   // Fails in silence, but for what problems() has.

@@ -60,6 +60,11 @@ void TableWorker::stop() {
   worker_.end();
 }
 
+void TableWorker::begin() {
+  const std::lock_guard lock(use_);
+  if (!cache_ || cache_->is_empty()) worker_.begin();
+}
+
 Result<UnwindTable> TableWorker::build(UniqueFd file) {
   const std::lock_guard lock(use_);
   if (stopped_) return Error{ErrorCode::kSystem, "labelscope was asked to stop"};

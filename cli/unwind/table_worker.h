@@ -54,8 +54,11 @@ class TableWorker {
   // Returns null if no tables are kept.
   const TableCache* cache() const { return cache_.get(); }
 
+  // Starts the worker if it will be needed, because no table is kept, and does not wait for it: it
+  // takes longer to start than to make a table. Call it after keep_in().
+  void begin();
   // Samplers and snapshots build tables by this (BuildUnwindTable). One thread at a time may call
-  // it, always the same one: the worker ends with that thread.
+  // it, always the same one: the worker ends with the thread that has started it.
   Result<UnwindTable> build(UniqueFd file);
   // Any thread may call it: no more tables are needed. The worker is killed when it returns, and
   // may take a moment to end.

@@ -229,15 +229,40 @@ TEST_CASE("sampler: a removed process is not sampled any more") {
   REQUIRE(stop_and_balance(*sampler, taken).taken == taken_last);
 }
 
+namespace {
+
+void map_code_when_told(ChildSide& parent) {
+  parent.wait_until_told();
+  parent.take();
+  int file = open("/proc/self/exe", O_RDONLY);
+  void* base = mmap(nullptr, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 4096);
+  parent.say(reinterpret_cast<std::uint64_t>(base));
+  parent.burn_until_told();
+}
+
+}  // namespace
+
+TEST_CASE("sampler: what is mapped between the first look and the start is reported") {
+  SampledChild child(map_code_when_told);
+  const auto looks = std::make_shared<FirstLooks>(std::vector{child.pid()});
+  auto sampler = open_sampler({.first_looks = looks});
+  child.tell();
+  const Address start = child.hear();
+  const OneLook* look = looks->of(child.pid());
+  REQUIRE(look != nullptr);
+  const auto mappings = look->mappings();
+  REQUIRE(mappings);
+  REQUIRE(find_mapping(*mappings, start) == nullptr);
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return !taken.mappings.empty(); });
+  CHECK(taken.mappings[0].pid == child.pid());
+  CHECK(taken.mappings[0].start == start);
+}
+
 TEST_CASE("sampler: an executable mapping made later is reported, with its file") {
-  SampledChild child([](ChildSide& parent) {
-    parent.wait_until_told();
-    parent.take();
-    int file = open("/proc/self/exe", O_RDONLY);
-    void* base = mmap(nullptr, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 4096);
-    parent.say(reinterpret_cast<std::uint64_t>(base));
-    parent.burn_until_told();
-  });
+  SampledChild child(map_code_when_told);
   auto sampler = started(child, {});
   child.tell();
   Address start = child.hear();

@@ -117,8 +117,9 @@ class TwoHooks {
 
   // Samples until there are this many of both kinds.
   const Records& sample(std::uint64_t events, std::uint64_t calls) {
-    auto perf = PerfEvents::open(options_, bpf_program__fd(program("at_event")));
+    auto perf = PerfEvents::open(options_);
     REQUIRE(perf);
+    REQUIRE(perf->prepare(options_, bpf_program__fd(program("at_event"))));
     bpf_link* link = bpf_program__attach(program("at_call"));
     REQUIRE(link != nullptr);
     REQUIRE(perf->enable());

@@ -89,9 +89,15 @@ class Unwound {
     if (!module || *module >= LS_UNWIND_MAX_MODULES) return std::nullopt;
     return LS_UNWIND_ROW_RULE(rows_of(*object_, module_of(*object_, *module), 0).at(0));
   }
+  // Takes all tables that were asked for, and looks again where that is due.
+  void settle() {
+    processes_->wait(milliseconds(20'000));
+    processes_->work();
+  }
   void work_until(const std::function<bool()>& condition) {
     wait_for([&] {
       processes_->wait(milliseconds(1));
+      processes_->work();
       return condition();
     });
   }
@@ -103,12 +109,16 @@ class Unwound {
   std::map<Pid, std::uint32_t> execs{{kSelf, 0}};
   std::atomic<unsigned> built{0};  // of this test's own files
   std::atomic<bool> fails{false};
+  std::atomic<bool> holds{false};    // no table is made before this is false
+  std::vector<std::size_t> in_turn;  // sizes of files, in the order of their tables
 
  private:
   Result<UnwindTable> build(UniqueFd file) {
     struct stat status {};
     ::fstat(file.get(), &status);
     const auto size = static_cast<std::size_t>(status.st_size);
+    holds.wait(true);
+    in_turn.push_back(size);
     if (size < kOwnSize) return made_up_table(1, 1, 0);
     ++built;
     if (fails) return Error{ErrorCode::kMalformed, "no table"};
@@ -128,7 +138,7 @@ TEST_CASE(
   const UniqueFd file = code_file(3);
   CodeMappingOf first(file);
   own->set(kSelf);
-  own->wait(milliseconds(20'000));
+  own.settle();
   CHECK(own.mark_at(kSelf, first.start()) == 3);
   SECTION("the same file, once more: no second table") {
     const CodeMappingOf second(file);
@@ -149,12 +159,34 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("unwind processes: the table for want of which a stack ends is made before others") {
+  Unwound own;
+  const UniqueFd early = code_file(1);
+  const UniqueFd wanted = code_file(2);
+  // Files are asked for in the order of their addresses.
+  auto* place = static_cast<std::byte*>(
+      ::mmap(nullptr, 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(place != MAP_FAILED);
+  const CodeMappingOf first(early, place);
+  const CodeMappingOf second(wanted, place + kPage);
+  own.holds = true;
+  own->set(kSelf);
+  own->want(kSelf, second.start() + 16);
+  own.holds = false;
+  own.holds.notify_all();
+  own.settle();
+  const auto of_early = std::ranges::find(own.in_turn, kOwnSize + 1);
+  const auto of_wanted = std::ranges::find(own.in_turn, kOwnSize + 2);
+  REQUIRE(of_wanted != own.in_turn.end());
+  CHECK(of_wanted < of_early);
+}
+
 TEST_CASE("unwind processes: a program that is foreseen has its tables from its first moment on") {
   Unwound own;
   const UniqueFd file = code_file(3);
   SECTION("its own file") {
     own->expect(UniqueFd(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0)));
-    own->wait(milliseconds(20'000));
+    own.settle();
     REQUIRE(own.built == 1);
     const CodeMappingOf mapping(file);
     own->set(kSelf);
@@ -163,7 +195,7 @@ TEST_CASE("unwind processes: a program that is foreseen has its tables from its 
   }
   SECTION("the C library, even if it is not known which program it will be") {
     own->expect({});
-    own->wait(milliseconds(20'000));
+    own.settle();
     own->set(kSelf);
     const auto mappings = (*LiveProcess::open(kSelf))->mappings();
     const Mapping* libc = find_mapping(*mappings, reinterpret_cast<Address>(&::getauxval));
@@ -176,7 +208,7 @@ TEST_CASE("unwind processes: what a program loads in its first moments is known 
   Unwound own;
   const UniqueFd file = code_file(3);
   own->expect(UniqueFd(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0)));
-  own->wait(milliseconds(20'000));
+  own.settle();
   // A busy machine may take longer than these moments, so there are several programs.
   bool at_once = false;
   for (int program = 1; program < 20 && !at_once; ++program) {
@@ -198,7 +230,7 @@ TEST_CASE("unwind processes: a file whose table cannot be made, and code that is
   void* made = ::mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(made != MAP_FAILED);
   own->set(kSelf);
-  own->wait(milliseconds(20'000));
+  own.settle();
   CHECK(own.module_at(kSelf, mapping.start()) == LS_UNWIND_NO_TABLE);
   CHECK(own.module_at(kSelf, reinterpret_cast<Address>(made)) == LS_UNWIND_NO_FILE);
   CHECK(own->totals().failed == 1);
@@ -212,7 +244,7 @@ TEST_CASE("unwind processes: where rows have no more room, the file that is unus
   CodeMappingOf two(files[1]);
   const CodeMappingOf three(files[2]);
   own->set(kSelf);
-  own->wait(milliseconds(20'000));
+  own.settle();
   REQUIRE(own.mark_at(kSelf, three.start()) == 3);
   REQUIRE(own->totals().no_room == 0);
 
@@ -260,7 +292,7 @@ TEST_CASE("unwind processes: a child has its parent's list, until it is the last
   SampledChild grandchild([](ChildSide& parent) { parent.wait_until_told(); });
   own.execs[child.pid()] = 0;
   own->set(child.pid());
-  own->wait(milliseconds(20'000));
+  own.settle();
   const auto list = list_of(own.object(), child.pid());
   REQUIRE(list);
   REQUIRE(list->count > 0);
@@ -286,7 +318,7 @@ TEST_CASE("unwind processes: a list stays while one of two processes has it") {
   for (const SampledChild* each : {&child, &grandchild, &stranger}) own.execs[each->pid()] = 0;
   own->set(child.pid());
   own->set(stranger.pid());
-  own->wait(milliseconds(20'000));
+  own.settle();
   own->on_fork(child.pid(), grandchild.pid());
   const auto list = list_of(own.object(), grandchild.pid());
   REQUIRE(list);
@@ -306,7 +338,7 @@ TEST_CASE(
   SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
   own.execs[child.pid()] = 0;
   own->set(child.pid());
-  own->wait(milliseconds(20'000));
+  own.settle();
   const auto before = list_of(own.object(), child.pid());
   REQUIRE(before);
   own.execs[child.pid()] = 1;
@@ -334,7 +366,7 @@ TEST_CASE("unwind processes: a child that was known already gives its former lis
     own.execs[each->pid()] = 0;
     own->set(each->pid());
   }
-  own->wait(milliseconds(20'000));
+  own.settle();
   own->on_fork(child.pid(), grandchild.pid());
   own->forget(child.pid());
   own->forget(grandchild.pid());

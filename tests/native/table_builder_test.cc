@@ -13,7 +13,7 @@
 
 using namespace labelscope;
 
-TEST_CASE("table builder: files that nearly every stack leads through come first") {
+TEST_CASE("table builder: files that every stack leads through come first, then what is wanted") {
   std::promise<void> has_begun;
   bool is_first = true;
   std::promise<void> all_asked;
@@ -33,11 +33,15 @@ TEST_CASE("table builder: files that nearly every stack leads through come first
   ask(3, kFirst);
   ask(4, kThen);
   ask(5, kFirst);
+  ask(6, kThen);
+  builder.prefer(6);
+  builder.prefer(3);
+  builder.prefer(7);
   all_asked.set_value();
   REQUIRE(builder.wait(std::chrono::seconds(60)));
   std::vector<std::uint64_t> order;
   for (const TableBuilder::Built& built : builder.take()) order.push_back(built.key);
-  CHECK(order == std::vector<std::uint64_t>{1, 3, 5, 2, 4});
+  CHECK(order == std::vector<std::uint64_t>{1, 3, 5, 6, 2, 4});
 }
 
 TEST_CASE("table builder: without a thread a file has an error, and the next one tries again") {

@@ -9,9 +9,11 @@
 #include <linux/limits.h>
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -77,6 +79,13 @@ std::optional<std::vector<Mapping>> ask_for_code(const LiveProcess& process) {
 }
 
 }  // namespace
+
+Result<std::vector<Mapping>> code_mappings(const OneLook& look) {
+  if (!look.look()) return look.look().error();
+  std::vector<Mapping> mappings;
+  std::ranges::copy_if(*look.look(), std::back_inserter(mappings), &Mapping::executable);
+  return mappings;
+}
 
 Result<std::vector<Mapping>> code_mappings(const LiveProcess& process) {
   if (auto asked = ask_for_code(process)) return *std::move(asked);

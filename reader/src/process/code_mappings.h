@@ -7,10 +7,12 @@
 #include "labelscope/mapping.h"
 #include "labelscope/result.h"
 #include "labelscope/target.h"
+#include "process/one_look.h"
 
 namespace labelscope {
 
 // Returns what is executable of process.mappings(), with the same errors.
 Result<std::vector<Mapping>> code_mappings(const LiveProcess& process);
+Result<std::vector<Mapping>> code_mappings(const OneLook& look);
 
 }  // namespace labelscope

@@ -5,12 +5,16 @@
 
 namespace labelscope {
 
-Result<std::vector<Mapping>> named_mappings(const LiveProcess& process) {
+Result<std::vector<Mapping>> listed_mappings(const LiveProcess& process) {
   std::size_t unnamed = 0;
-  auto mappings = read_maps(process.proc_path("maps"), [&](const Mapping& mapping) {
+  return read_maps(process.proc_path("maps"), [&](const Mapping& mapping) {
     if (mapping.file || !mapping.path.empty() || mapping.executable) return true;
     return mapping.readable && ++unnamed <= kMostUnnamed;
   });
+}
+
+Result<std::vector<Mapping>> named_mappings(const LiveProcess& process) {
+  auto mappings = listed_mappings(process);
   // The thread that shows the process may have ended: mappings() finds another one.
   if (!mappings || mappings->empty()) return process.mappings();
   name_copied_text(process, *mappings);

@@ -18,5 +18,8 @@ inline constexpr std::size_t kMostUnnamed = 1024;
 // Returns process.mappings(), with the same errors, but of those that have neither a file nor a
 // name nor code only the first kMostUnnamed that can be read.
 Result<std::vector<Mapping>> named_mappings(const LiveProcess& process);
+// Returns the same as the kernel lists it: code that was copied has no file (copied_text.h). This
+// reads neither memory nor files of the process.
+Result<std::vector<Mapping>> listed_mappings(const LiveProcess& process);
 
 }  // namespace labelscope

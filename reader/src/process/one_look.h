@@ -2,11 +2,14 @@
 // several parts of a plan ask for them, and a process may have 60,000.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "labelscope/target.h"
+#include "process/copied_text.h"
 #include "process/named_mappings.h"
 
 namespace labelscope {
@@ -16,9 +19,24 @@ class OneLook final : public Target {
   // `process` must live as long as this object.
   explicit OneLook(const LiveProcess& process) : process_(process) {}
 
+  // Reads them now, from the kernel's list alone. Returns how many bytes they take, or 0 if there
+  // are none: look() then tries again.
+  std::size_t read_ahead() {
+    auto listed = listed_mappings(process_);
+    if (!listed || listed->empty()) return 0;
+    std::size_t bytes = listed->size() * sizeof(Mapping);
+    for (const Mapping& mapping : *listed) bytes += mapping.path.size();
+    listed_ = *std::move(listed);
+    return bytes;
+  }
+
   Result<std::vector<Mapping>> mappings() const override { return look(); }
   // Returns the same without a copy.
   const Result<std::vector<Mapping>>& look() const {
+    if (!mappings_ && listed_) {
+      name_copied_text(process_, *listed_);
+      mappings_ = *std::exchange(listed_, std::nullopt);
+    }
     if (!mappings_) mappings_ = named_mappings(process_);
     return *mappings_;
   }
@@ -38,6 +56,7 @@ class OneLook final : public Target {
 
  private:
   const LiveProcess& process_;
+  mutable std::optional<std::vector<Mapping>> listed_;  // read ahead, and not looked at yet
   mutable std::optional<Result<std::vector<Mapping>>> mappings_;
 };
 

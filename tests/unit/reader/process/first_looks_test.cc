@@ -1,0 +1,95 @@
+// Tests FirstLooks: what a thread has read of processes beforehand, and when that still holds.
+#include "process/first_looks.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+
+#include "support/catch.h"
+
+namespace labelscope::test {
+namespace {
+
+// A child that executes another program when it is told.
+class Child {
+ public:
+  Child() {
+    REQUIRE(::pipe(pipe_.data()) == 0);
+    pid_ = ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ != 0) return;
+    char byte = 0;
+    if (::read(pipe_[0], &byte, 1) == 1) ::execl("/bin/sleep", "sleep", "1000", nullptr);
+    ::_exit(1);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    end();
+    ::close(pipe_[0]);
+    ::close(pipe_[1]);
+  }
+  Pid pid() const { return Pid{pid_}; }
+  void execute() const { REQUIRE(::write(pipe_[1], "x", 1) == 1); }
+  void end() {
+    if (pid_ == 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(std::exchange(pid_, 0), nullptr, 0);
+  }
+
+ private:
+  pid_t pid_ = 0;
+  std::array<int, 2> pipe_{};
+};
+
+}  // namespace
+
+TEST_CASE("first looks: the mappings of a process that goes on with its program") {
+  const Child child;
+  FirstLooks looks({child.pid()});
+  looks.begin();
+  looks.settle();
+  const OneLook* look = looks.of(child.pid());
+  REQUIRE(look != nullptr);
+  const auto then = look->mappings();
+  const auto now = named_mappings(**LiveProcess::open(child.pid()));
+  REQUIRE(then);
+  REQUIRE(now);
+  REQUIRE(then->size() == now->size());
+  for (std::size_t i = 0; i < now->size(); ++i) CHECK((*then)[i].start == (*now)[i].start);
+  SECTION("nobody has one any more when sampling has begun") {
+    looks.forget();
+    CHECK(looks.of(child.pid()) == nullptr);
+  }
+  SECTION("one that is known to have changed is forgotten") {
+    looks.forget(child.pid());
+    CHECK(looks.of(child.pid()) == nullptr);
+  }
+  SECTION("a second reading replaces the first") {
+    looks.begin();
+    looks.settle();
+    CHECK(looks.of(child.pid()) != nullptr);
+  }
+}
+
+TEST_CASE("first looks: a process that has executed another program, or has ended, has none") {
+  Child child;
+  FirstLooks looks({child.pid(), Pid{1 << 30}});
+  looks.begin();
+  looks.settle();
+  CHECK(looks.of(Pid{1 << 30}) == nullptr);
+  CHECK(looks.of(Pid{static_cast<std::int32_t>(::getpid())}) == nullptr);
+  SECTION("another program") {
+    child.execute();
+    while (looks.of(child.pid()) != nullptr) ::usleep(1000);
+  }
+  SECTION("its end") {
+    REQUIRE(looks.of(child.pid()) != nullptr);
+    child.end();
+    CHECK(looks.of(child.pid()) == nullptr);
+  }
+}
+
+}  // namespace labelscope::test
