@@ -17,12 +17,17 @@ struct LabelHead {
   std::uint16_t key_length;
   std::uint16_t value_length;
 };
+static_assert(sizeof(LabelHead) == 6, "it has no gaps: its parts are written one by one");
 
 class LabelWriter {
  public:
   LabelWriter(std::vector<std::byte>& bytes, std::size_t size) : out_(grow(bytes, size)) {}
   void put(const LabelHead& head, const void* name, const void* value) {
-    put(&head, sizeof head);
+    // Part by part: to read the head as one would have to wait until its parts are written.
+    put(&head.publisher, sizeof head.publisher);
+    put(&head.source, sizeof head.source);
+    put(&head.key_length, sizeof head.key_length);
+    put(&head.value_length, sizeof head.value_length);
     put(name, head.key_length);
     put(value, head.value_length);
   }
