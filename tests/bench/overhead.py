@@ -16,8 +16,9 @@ bpftrace    User stacks counted in the kernel, and no labels.
 
 Each tool does the work once and three times over. What the second and third times add is the cost of
 samples, in percent; what is left of the first is the cost of a recording whatever it lasts (its
-start and end, as far as they are beside the work), in milliseconds. "Both" is how much longer the work takes, as wall-clock time, with the tool beside it: on a machine whose processors are all busy, as here,
-this has the tool's own CPU time in it. Needs root and gcc; perf and bpftrace for their rows. A row
+start and end, as far as they are beside the work), in milliseconds. "Both" is how much longer the
+work takes, as wall-clock time, with the tool beside it: on a machine whose processors are all busy,
+as here, this has the tool's own CPU time in it. Needs root and gcc; perf and bpftrace for their rows. A row
 that cannot be measured is left out, and named.
 """
 import argparse
@@ -217,14 +218,15 @@ def main():
     parser.add_argument("--rates", default="99,999,9999")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--turns", type=int, default=1_000_000_000, help="work of each thread")
-    parser.add_argument("--tools", default="none,event,program,labelscope,perf,bpftrace", help="none must be one")
+    parser.add_argument("--tools", default="event,program,labelscope,perf,bpftrace",
+                        help="which are compared with none at all")
     options = parser.parse_args()
     options.labelscope = os.path.abspath(options.labelscope)
     if os.geteuid() != 0 or not shutil.which("gcc"):
         print("this needs root and gcc")
         return 77  # skipped, for ctest
     print(f"load {os.getloadavg()[0]:.1f}, Linux {os.uname().release}, {os.cpu_count()} processors")
-    tools = [tool for tool in tools_here() if tool in options.tools.split(",")]
+    tools = [tool for tool in tools_here() if tool in ["none", *options.tools.split(",")]]
     print(f"\n| {'Hz':>5} | {'tool':10} | both, {LONGER} x |  both: samples |   and once | CPU of the program: samples |"
           f" CPU of the tool: samples |   and once | the least of {options.rounds}")
     print("|---|---|---|---|---|---|---|---|")
