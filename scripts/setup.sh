@@ -27,6 +27,7 @@ libbpf-dev          libbpf-devel            pc:libbpf
 libelf-dev          elfutils-libelf-devel   pc:libelf
 libdw-dev           elfutils-devel          pc:libdw
 zlib1g-dev          zlib-devel              pc:zlib
+libisal-dev         isa-l-devel             pc:libisal
 liblzma-dev         xz-devel                pc:liblzma
 libcli11-dev        cli11-devel             h:CLI/CLI.hpp
 libspdlog-dev       spdlog-devel            pc:spdlog

@@ -1,9 +1,9 @@
 // Compresses into a stream, piece by piece, so that a large profile is never in memory as a whole.
 #pragma once
 
-#include <zlib.h>
-
+#include <memory>
 #include <ostream>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,12 +24,13 @@ class GzipWriter {
   Status finish();
 
  private:
-  void deflate_input(int flush);
+  class Library;
+  void compress(std::string_view bytes, bool is_last);
 
   std::ostream& out_;
-  z_stream zlib_{};
+  std::unique_ptr<Library> library_;
   std::vector<char> buffer_;
-  int zlib_result_ = Z_OK;
+  std::string problem_;
 };
 
 }  // namespace labelscope::cli
