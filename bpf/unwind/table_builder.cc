@@ -4,10 +4,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <csignal>
 #include <new>
-#include <system_error>
 #include <utility>
+
+#include "base/deaf_thread.h"
 
 namespace labelscope {
 namespace {
@@ -58,17 +58,7 @@ void TableBuilder::prefer(std::uint64_t key) {
 
 bool TableBuilder::has_thread() {
   if (thread_.joinable()) return true;
-  // The new thread blocks all signals, so that only threads that wait for them get them.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error&) {
-    // The next file tries again.
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_deaf_thread([this] { run(); });  // if there is none, the next file tries again
   return thread_.joinable();
 }
 

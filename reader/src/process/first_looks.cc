@@ -1,9 +1,10 @@
 #include "process/first_looks.h"
 
-#include <csignal>
+#include <cstddef>
 #include <new>
-#include <system_error>
 #include <utility>
+
+#include "base/deaf_thread.h"
 
 namespace labelscope {
 namespace {
@@ -18,17 +19,8 @@ constexpr std::size_t kMostBytes = std::size_t{32} << 20;
 void FirstLooks::begin() {
   settle();
   looks_.clear();
-  // The new thread blocks all signals, so that only threads that wait for them get them.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { read(); });
-  } catch (const std::system_error&) {
-    read();
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_deaf_thread([this] { read(); });
+  if (!thread_.joinable()) read();
 }
 
 void FirstLooks::settle() {
