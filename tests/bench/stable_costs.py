@@ -78,9 +78,10 @@ def kernel():
     return ".".join(platform.release().split(".")[:2])
 
 
-def machine(compiler):
-    return {"compiler": compiler, "libc": " ".join(platform.libc_ver()),
-            "processor": platform.machine()}
+def machine(compiler, work):
+    libraries = subprocess.run(["ldd", work], capture_output=True, text=True, check=True).stdout
+    return {"compiler": compiler, "compressor": "ISA-L" if "libisal" in libraries else "zlib",
+            "libc": " ".join(platform.libc_ver()), "processor": platform.machine()}
 
 
 def compare(kept, counts):
@@ -112,7 +113,7 @@ def main():
     if run("sh", "-c", "command -v valgrind").returncode != 0:
         skip("valgrind is not installed")
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
-    here = machine(options.compiler)
+    here = machine(options.compiler, options.work)
     if not options.renew and kept.get("machine") != here:
         skip(f"the numbers are those of {kept.get('machine')}, and this is {here}")
     now = {"machine": here, "kernel": kernel(), "work": count_work(options.work),

@@ -11,7 +11,8 @@
 // libdeflate has no streams, so the file would have a gzip member for each piece. Of such a file,
 // flate2::GzDecoder of Rust takes the first member alone, and the DecompressionStream of browsers
 // refuses the second one. Distributions have no archive of ISA-L, so the program that needs only
-// libc has zlib (cli/portable.cmake).
+// libc has zlib (cli/portable.cmake), and so has what is built for another processor
+// (scripts/cross_sysroot.sh).
 #include "cli/format/common/gzip_writer.h"
 
 #ifdef LABELSCOPE_WITH_ISAL
@@ -46,6 +47,8 @@ class GzipWriter::Library {
     stream_.level_buf_size = static_cast<std::uint32_t>(room_.size());
     stream_.gzip_flag = IGZIP_GZIP;
   }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
 
   // What goes in is taken as a whole by a call of step() that fills less than `out`.
   void take(std::string_view bytes, bool is_last) {
@@ -62,6 +65,8 @@ class GzipWriter::Library {
     if (result != COMP_OK) problem = "ISA-L's error " + std::to_string(result);
     return out.size() - stream_.avail_out;
   }
+  // Whether the member is whole.
+  bool has_ended() const { return stream_.internal_state.state == ZSTATE_END; }
 
  private:
   isal_zstream stream_{};
@@ -99,6 +104,8 @@ class GzipWriter::Library {
     if (result_ != Z_OK && result_ != Z_STREAM_END) problem = zError(result_);
     return out.size() - stream_.avail_out;
   }
+  // Whether the member is whole.
+  bool has_ended() const { return result_ == Z_STREAM_END; }
 
  private:
   z_stream stream_{};
@@ -122,6 +129,7 @@ void GzipWriter::write(std::string_view bytes) {
 
 Status GzipWriter::finish() {
   compress({}, true);
+  if (problem_.empty() && !library_->has_ended()) problem_ = "the compressor has not ended";
   if (!problem_.empty()) {
     return Error{ErrorCode::kSystem, "the profile could not be compressed: " + problem_};
   }
