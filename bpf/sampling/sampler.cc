@@ -22,6 +22,7 @@
 #include <cerrno>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -115,6 +116,7 @@ class LoadedSampler final : public BpfSampler {
   Status consume(EventHandler& handler);
   Status look_at_counters();
   Status settle(EventHandler& handler);
+  void take_early_mappings();
   void begin_clocks();
   void freeze_clocks();
 
@@ -146,7 +148,12 @@ class LoadedSampler final : public BpfSampler {
   std::uint64_t lost_events_ = 0;
   OwnCounts own_;
   PerfRing::Handler mappings_;
-  bool is_first_ = true;  // nothing was read from the rings since sampling began
+  // What was mapped before sampling began, for the first consume().
+  struct EarlyMapping {
+    MappingEvent event;
+    std::string path;
+  };
+  std::vector<EarlyMapping> early_mappings_;
   std::optional<ls_counters> final_;
 };
 
@@ -218,11 +225,26 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
 
 Status LoadedSampler::start() {
   tables_->wait(tables_wait_);
+  take_early_mappings();
   begin_clocks();
   if (waits_) {
     if (Status status = waits_->begin(processes_->pids()); !status) return status;
   }
   return events_->enable();
+}
+
+// Makes room in the rings, in which nobody has looked since the programs began to load. What was
+// lost until now counts for nothing if everything is looked at again.
+void LoadedSampler::take_early_mappings() {
+  PerfRing::Handler early;
+  early.on_mapping = [this](const MappingEvent& event) {
+    if (processes_->contains(event.pid)) {
+      early_mappings_.push_back({event, std::string(event.path)});
+    }
+  };
+  events_->drain(early);
+  mappings_.was_full = early.was_full || early.lost != 0;
+  mappings_.malformed += early.malformed;
 }
 
 void LoadedSampler::begin_clocks() {
@@ -390,15 +412,17 @@ Status LoadedSampler::consume(EventHandler& handler) {
   more_ = result == -EAGAIN;
   if (result < 0 && !more_) return system_error(-result, "cannot read the ring buffer");
   if (Status status = look_at_counters(); !status) return status;
-  std::uint64_t lost = mappings_.lost;
+  for (EarlyMapping& early : std::exchange(early_mappings_, {})) {
+    early.event.path = early.path;
+    mappings_.on_mapping(early.event);
+  }
+  const std::uint64_t lost = mappings_.lost;
   events_->drain(mappings_);
-  if (mappings_.lost != lost || std::exchange(mappings_.was_full, false)) {
+  const bool was_full = std::exchange(mappings_.was_full, false);
+  if (mappings_.lost != lost || was_full) {
     for (Pid pid : processes_->pids()) tables_->on_mapping(pid);
     handler.on_mappings_lost();
-    // What was lost before the first sample is known when this has been done.
-    if (std::exchange(is_first_, false)) mappings_.lost = lost;
   }
-  is_first_ = false;
   tables_->work();
   return {};
 }

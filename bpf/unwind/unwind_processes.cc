@@ -31,7 +31,8 @@ constexpr milliseconds kLeastPause{20};
 constexpr milliseconds kFirstMoments{200};
 constexpr unsigned kMostQuickLooks = 8;
 // Work that could not be done is tried again after this time. While tables arrive, a list is not
-// made anew more often than this, because the old ones take room for kGrace.
+// made anew more often than this, because the old ones take room for kGrace, unless one has come
+// for want of which stacks end.
 constexpr milliseconds kAgain{100};
 // A file without a table that no process has loaded any more is remembered for this time.
 constexpr std::chrono::seconds kForgetFile{60};
@@ -160,14 +161,15 @@ void UnwindProcesses::refresh(Pid pid) {
   std::map<std::pair<FileId, std::string>, std::optional<std::uint64_t>> seen;
   for (const Mapping& mapping : *mappings) {
     if (mapping.path == "[vsyscall]") continue;
+    const std::pair key(mapping.file, mapping.file ? std::string() : mapping.path);
     // The first sample does not wait until 500 files are open.
     if (look != nullptr && mapping.file && seen.size() >= kMostFilesAtFirst &&
-        !is_loader_or_libc(mapping.path)) {
+        !seen.contains(key) && !is_loader_or_libc(mapping.path)) {
       waits = true;
       process.mappings.push_back({mapping.start, mapping.end, mapping.file_offset, kLater});
       continue;
     }
-    auto [entry, fresh] = seen.try_emplace({mapping.file, mapping.file ? "" : mapping.path});
+    auto [entry, fresh] = seen.try_emplace(key);
     // The program has the lowest addresses.
     const bool is_first = seen.size() == 1 || is_loader_or_libc(mapping.path);
     const auto order = is_first ? TableBuilder::Order::kFirst : TableBuilder::Order::kThen;

@@ -215,8 +215,8 @@ void OutputOptions::check() const {
 void declare_drop_to(OptionList& list, std::optional<User>& user) {
   list.group("Rights");
   list.word("--drop-to", "USER",
-            "Become this user before anything is read from a target; most rights are given up in "
-            "any case",
+            "Become this user before memory or files of a target are read; most rights are given "
+            "up in any case",
             user, parse_user);
 }
 

@@ -135,10 +135,6 @@ std::string content_of_vdso(const UniqueFd& file, std::uint64_t size) {
   return content == content_of(*own, size) ? content : std::string();
 }
 
-}  // namespace
-
-namespace {
-
 using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 // Returns null if it cannot be listed.

@@ -286,6 +286,20 @@ TEST_CASE("unwind processes: where rows have no more room, the file that is unus
   CHECK(own.built == built);
 }
 
+TEST_CASE("unwind processes: what a parent has mapped just before a fork, its child has, too") {
+  Unwound own;
+  own->set(kSelf);
+  own.settle();
+  const UniqueFd file = code_file(3);
+  const CodeMappingOf unreported(file);
+  SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
+  own.execs[child.pid()] = 0;
+  own->on_fork(kSelf, child.pid());
+  own->set(child.pid());
+  own.work_until([&] { return own.mark_at(child.pid(), unreported.start()) == 3; });
+  CHECK(!own.module_at(kSelf, unreported.start()));
+}
+
 TEST_CASE("unwind processes: a child has its parent's list, until it is the last one to leave") {
   Unwound own;
   SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
