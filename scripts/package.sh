@@ -120,22 +120,34 @@ needed_by() {
     needs && / Name: / { for (i = 1; i < NF; ++i) if ($i == "Name:") print file, $(i + 1) }'
 }
 
+# said_of <name> <number> <record...> prints what the first record of this library says.
+said_of() {
+  awk -v name="$1" -v number="$2" '$1 == name && $2 == number { $1 = $2 = ""; print; exit }' "${@:3}" | sed 's/^ *//'
+}
+
 # Prints the package of a library with the oldest version that will do. Its maintainers publish that
 # twice: in shlibs for the library as a whole, and in symbols for each version node; the newer one
 # counts.
 package_of() {
-  local soname=$1 nodes=$2 name number said oldest
+  local soname=$1 nodes=$2 name number said oldest shlibs symbols
   # A name without a number is in no record, and deb is called with its package.
   [[ $soname != libcustomlabels.so ]] || return 0
   name=${soname%%.so*} number=${soname##*.so.}
-  said=$(awk -v name="$name" -v number="$number" '$1 == name && $2 == number { $1 = $2 = ""; print; exit }' \
-    "$package_records"/*:"$arch".shlibs | sed 's/^ *//')
+  # Packages that can be installed for several processors at once have the processor in the names of
+  # their records. Those for building programs of another processor have records of that.
+  shlibs=("$package_records"/*:"$arch".shlibs) symbols=("$package_records"/*:"$arch".symbols)
+  said=$(said_of "$name" "$number" "${shlibs[@]}")
+  if [[ -z $said ]]; then
+    mapfile -t shlibs < <(find "$package_records" -name '*.shlibs' ! -name '*:*' ! -name '*-cross.shlibs')
+    mapfile -t symbols < <(find "$package_records" -name '*.symbols' ! -name '*:*' ! -name '*-cross.symbols')
+    said=$(said_of "$name" "$number" "${shlibs[@]}")
+  fi
   [[ -n $said ]] || die "no package is known to have $soname (there is no record of it in $package_records)"
   # Names of several packages, or a version that is newer already, stay as they are.
   oldest=$(awk -v soname="$soname" -v nodes=" $nodes " '
     /^[^ *|]/ { here = $1 == soname }
     here && split($1, at, "@") == 2 && at[1] == at[2] && index(nodes, " " at[1] " ") { print $2 }' \
-    "$package_records"/*:"$arch".symbols | sort --version-sort | tail -n 1)
+    "${symbols[@]}" | sort --version-sort | tail -n 1)
   if [[ -n $oldest && $said != *[,\|]* ]]; then
     local known=${said#*>= }
     known=${known%)}
