@@ -46,10 +46,13 @@ client() {
   clients+=($!)
   children+=($!)
 }
+# Fails with the last words of the server if it has ended: then all that follows is lost.
+need_server() { ! is_gone "$target" || fail "the server has ended: $(tail -n 5 "$work/server.log")"; }
 signal_clients() {
   local each
   for each in "${clients[@]}"; do
-    kill "-$1" -- "-$each" 2>/dev/null || kill "-$1" "$each" 2>/dev/null || fail "a client has ended: $(tail -n 3 "$work/clients")"
+    kill "-$1" -- "-$each" 2>/dev/null || kill "-$1" "$each" 2>/dev/null ||
+      { need_server && fail "a client has ended: $(tail -n 3 "$work/clients")"; }
   done
 }
 hold_clients() {
