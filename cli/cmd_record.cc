@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/host/exit_status.h"
@@ -304,8 +305,8 @@ Status Recording::record() {
   announce();  // what somebody does from now on is recorded
   if (!targets_->is_command()) {
     announce_publishers();
-    offer_labels();
   }
+  bool has_offered = targets_->is_command();
   Progress progress(options_.messages.progress);
   bool ended = false;
   while (!ended) {
@@ -325,6 +326,8 @@ Status Recording::record() {
       log::error("reading samples failed: " + status.error().context);
       break;
     }
+    // This takes a plan for each preset, and samples come first.
+    if (!std::exchange(has_offered, true)) offer_labels();
     // Read them while there is time: at the end the user would wait for them.
     if (recorder_->in_kernel() && !kernel_symbols_.valid()) {
       kernel_symbols_ = begin_reading_kernel_symbols();

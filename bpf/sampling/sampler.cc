@@ -116,7 +116,7 @@ class LoadedSampler final : public BpfSampler {
   Status consume(EventHandler& handler);
   Status look_at_counters();
   Status settle(EventHandler& handler);
-  void take_early_mappings();
+  bool take_early_mappings();
   void begin_clocks();
   void freeze_clocks();
 
@@ -225,7 +225,10 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
 
 Status LoadedSampler::start() {
   tables_->wait(tables_wait_);
-  take_early_mappings();
+  if (take_early_mappings()) {
+    tables_->work();
+    tables_->wait(tables_wait_);
+  }
   begin_clocks();
   if (waits_) {
     if (Status status = waits_->begin(processes_->pids()); !status) return status;
@@ -233,18 +236,20 @@ Status LoadedSampler::start() {
   return events_->enable();
 }
 
-// Makes room in the rings, in which nobody has looked since the programs began to load. What was
-// lost until now counts for nothing if everything is looked at again.
-void LoadedSampler::take_early_mappings() {
+// Makes room in the rings, in which nobody has looked since the programs began to load. Returns
+// whether something was mapped, which tables are to know before the first sample. What was lost
+// until now counts for nothing if everything is looked at again.
+bool LoadedSampler::take_early_mappings() {
   PerfRing::Handler early;
   early.on_mapping = [this](const MappingEvent& event) {
-    if (processes_->contains(event.pid)) {
-      early_mappings_.push_back({event, std::string(event.path)});
-    }
+    if (!processes_->contains(event.pid)) return;
+    tables_->on_mapping(event.pid);
+    early_mappings_.push_back({event, std::string(event.path)});
   };
   events_->drain(early);
   mappings_.was_full = early.was_full || early.lost != 0;
   mappings_.malformed += early.malformed;
+  return !early_mappings_.empty();
 }
 
 void LoadedSampler::begin_clocks() {
