@@ -148,7 +148,9 @@ class LoadedSampler final : public BpfSampler {
   std::uint64_t lost_events_ = 0;
   OwnCounts own_;
   PerfRing::Handler mappings_;
-  // What was mapped before sampling began, for the first consume().
+  std::shared_ptr<FirstLooks> looks_;  // until sampling begins; null if there are none
+  // What was mapped before sampling began. Tables know it, and the handler of the first consume()
+  // does not.
   struct EarlyMapping {
     MappingEvent event;
     std::string path;
@@ -161,6 +163,7 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   auto sampler = std::make_unique<LoadedSampler>();
   // Mappings are reported before anybody looks at a process.
   auto events = PerfEvents::open(options);
+  sampler->looks_ = options.first_looks;
   FirstLooks* const looks = options.first_looks.get();
   if (looks != nullptr && events) looks->begin();
   auto object = BpfObject::load(options);
@@ -243,6 +246,7 @@ bool LoadedSampler::take_early_mappings() {
   PerfRing::Handler early;
   early.on_mapping = [this](const MappingEvent& event) {
     if (!processes_->contains(event.pid)) return;
+    if (looks_) looks_->forget(event.pid);
     tables_->on_mapping(event.pid);
     early_mappings_.push_back({event, std::string(event.path)});
   };
@@ -419,7 +423,7 @@ Status LoadedSampler::consume(EventHandler& handler) {
   if (Status status = look_at_counters(); !status) return status;
   for (EarlyMapping& early : std::exchange(early_mappings_, {})) {
     early.event.path = early.path;
-    mappings_.on_mapping(early.event);
+    handler.on_mapping(early.event);
   }
   const std::uint64_t lost = mappings_.lost;
   events_->drain(mappings_);
