@@ -272,4 +272,8 @@ void PerfEvents::drain(PerfRing::Handler& handler) {
   for (Reporter& reporter : reporters_) reporter.ring.drain(handler);
 }
 
+void PerfEvents::leave_out_losses() {
+  for (Reporter& reporter : reporters_) reporter.ring.leave_out_losses();
+}
+
 }  // namespace labelscope

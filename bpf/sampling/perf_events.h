@@ -43,6 +43,8 @@ class PerfEvents {
   Status disable();
   void end_reports();
   void drain(PerfRing::Handler& handler);
+  // Call it after drain().
+  void leave_out_losses();
   // Can be read (epoll) when there is a record to drain.
   int ready_fd() const { return ready_.get(); }
   std::string_view name() const { return name_; }

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
+#include <utility>
 
 namespace labelscope {
 namespace {
@@ -131,6 +132,8 @@ void PerfRing::drain(Handler& handler) {
     std::memcpy(record_.data(), data + tail % kBytes, before_end);
     std::memcpy(record_.data() + before_end, data, header.size - before_end);
     tail += header.size;
+    const bool is_first = std::exchange(leaves_out_losses_, false);
+    if (is_first && header.type == PERF_RECORD_LOST) continue;
     decode_perf_record(record_, handler);
   }
   std::atomic_ref(control->data_tail).store(tail, std::memory_order_release);

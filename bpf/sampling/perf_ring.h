@@ -34,6 +34,9 @@ class PerfRing {
 
   // Hands out the records that are there.
   void drain(Handler& handler);
+  // The kernel reports what it has lost beside the next record. What it has lost until now, when
+  // all records were drained, is not to be reported any more.
+  void leave_out_losses() { leaves_out_losses_ = true; }
 
  private:
   struct Unmap {
@@ -44,6 +47,7 @@ class PerfRing {
 
   std::unique_ptr<std::byte, Unmap> base_;  // a control page, then kBytes of data
   std::vector<std::byte> record_;           // one record, put together if the ring wraps within it
+  bool leaves_out_losses_ = false;
 };
 
 // Decodes one whole record of the ring, whose bytes linux/perf_event.h describes.

@@ -21,6 +21,7 @@
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -228,10 +229,7 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
 
 Status LoadedSampler::start() {
   tables_->wait(tables_wait_);
-  if (take_early_mappings()) {
-    tables_->work();
-    tables_->wait(tables_wait_);
-  }
+  if (take_early_mappings()) tables_->wait(tables_wait_);
   begin_clocks();
   if (waits_) {
     if (Status status = waits_->begin(processes_->pids()); !status) return status;
@@ -239,21 +237,29 @@ Status LoadedSampler::start() {
   return events_->enable();
 }
 
-// Makes room in the rings, in which nobody has looked since the programs began to load. Returns
-// whether something was mapped, which tables are to know before the first sample. What was lost
-// until now counts for nothing if everything is looked at again.
+// Makes room in the rings, in which nobody has looked since the programs began to load, and looks
+// again at processes that have mapped something: tables know it before the first sample. Returns
+// whether there are any. What was lost until now is no loss, because everything is looked at again.
 bool LoadedSampler::take_early_mappings() {
   PerfRing::Handler early;
-  early.on_mapping = [this](const MappingEvent& event) {
+  std::set<Pid> changed;
+  early.on_mapping = [&](const MappingEvent& event) {
     if (!processes_->contains(event.pid)) return;
-    if (looks_) looks_->forget(event.pid);
-    tables_->on_mapping(event.pid);
+    changed.insert(event.pid);
     early_mappings_.push_back({event, std::string(event.path)});
   };
   events_->drain(early);
+  events_->leave_out_losses();
   mappings_.was_full = early.was_full || early.lost != 0;
   mappings_.malformed += early.malformed;
-  return !early_mappings_.empty();
+  if (mappings_.was_full) {
+    for (const Pid pid : processes_->pids()) changed.insert(pid);
+  }
+  for (const Pid pid : changed) {
+    if (looks_) looks_->forget(pid);
+    tables_->look_again(pid);
+  }
+  return !changed.empty();
 }
 
 void LoadedSampler::begin_clocks() {

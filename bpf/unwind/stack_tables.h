@@ -51,6 +51,8 @@ class StackTables {
   virtual void forget(Pid /*pid*/) {}
   virtual void on_fork(Pid /*parent*/, Pid /*child*/) {}
   virtual void on_mapping(Pid /*pid*/) {}
+  // Reads the mappings of the process now, however often it has changed them.
+  virtual void look_again(Pid /*pid*/) {}
   // Waits until the tables that were asked for are there, or until the time is over.
   virtual void wait(std::chrono::milliseconds /*timeout*/) {}
   // A stack ends at this address, in a file whose table is not there: it is wanted next.

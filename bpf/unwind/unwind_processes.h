@@ -46,6 +46,7 @@ class UnwindProcesses final : public StackTables {
   void forget(Pid pid) override;
   void on_fork(Pid parent, Pid child) override;
   void on_mapping(Pid pid) override;
+  void look_again(Pid pid) override { refresh(pid); }
   void wait(std::chrono::milliseconds timeout) override;
   void want(Pid pid, Address address) override;
   void work() override;

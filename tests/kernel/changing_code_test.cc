@@ -7,9 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <memory>
+#include <thread>
+#include <vector>
 
 #include "kernel/chain_samples.h"
 #include "kernel/sampled_child.h"
@@ -67,6 +71,21 @@ std::size_t whole_with(const Taken& taken, char letter) {
       std::count_if(taken.samples.begin(), taken.samples.end(), [&](const TakenSample& sample) {
         return is_complete(sample) && chain_of(sample).ends_with(letter);
       }));
+}
+
+void fill_all_rings() {
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(processor), &one);
+    if (sched_setaffinity(0, sizeof one, &one) == 0) map_code(kMoreThanARing);
+  }
+}
+
+// Whether the stack leads into code that was not known yet.
+bool waits_for_code(const TakenSample& sample) {
+  return !is_torn(sample) &&
+         (sample.stack_end == LS_STACK_NO_MAPPING || sample.stack_end == LS_STACK_NO_TABLE);
 }
 
 std::string end_names(const Taken& taken) { return ends_of(taken.samples); }
@@ -168,11 +187,54 @@ TEST_CASE("unwind: stacks of a forked child are whole from its first sample on")
   INFO(ends_of(its));
   require_true(its);
   require_complete(its, 990);
-  const auto waits = [](const TakenSample& sample) {
-    return !is_torn(sample) &&
-           (sample.stack_end == LS_STACK_NO_MAPPING || sample.stack_end == LS_STACK_NO_TABLE);
+  CHECK(std::none_of(its.begin(), its.end(), waits_for_code));
+}
+
+TEST_CASE("unwind: a library that is loaded between the first look and the first sample") {
+  SampledChild child([](ChildSide& parent) {
+    begin_chain();
+    parent.wait_until_told();
+    parent.take();
+    load(paths::kLibraryU, parent);
+    call_until_told(
+        'u', [] { library_call(spin); }, parent);
+  });
+  SamplerOptions options = kOptions;
+  options.first_looks = std::make_shared<FirstLooks>(std::vector{child.pid()});
+  auto sampler = open_sampler(options);
+  ChainCodes codes = own_codes();
+  const auto load_now = [&] {
+    child.tell();
+    const std::uint64_t start = child.hear();
+    codes.push_back({'u', start, child.hear()});
   };
-  CHECK(std::none_of(its.begin(), its.end(), waits));
+  SECTION("before the process is set") {
+    load_now();
+    REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  }
+  SECTION("after it") {
+    REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+    load_now();
+  }
+  SECTION("after it, when it is no longer a program that has just begun") {
+    REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    load_now();
+  }
+  SECTION("when the kernel has no room to announce it") {
+    REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+    SampledChild other([](ChildSide&) { fill_all_rings(); });
+    REQUIRE(other.wait() == 0);
+    load_now();
+  }
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return whole_with(taken, 'u') >= 50; });
+  child.tell();
+  stop_and_balance(*sampler, taken);
+  INFO(end_names(taken));
+  require_true(taken.samples, codes);
+  CHECK(std::none_of(taken.samples.begin(), taken.samples.end(), waits_for_code));
 }
 
 TEST_CASE("unwind: a library that is loaded later, and another one in its place") {

@@ -242,25 +242,6 @@ void map_code_when_told(ChildSide& parent) {
 
 }  // namespace
 
-TEST_CASE("sampler: what is mapped between the first look and the start is reported") {
-  SampledChild child(map_code_when_told);
-  const auto looks = std::make_shared<FirstLooks>(std::vector{child.pid()});
-  auto sampler = open_sampler({.first_looks = looks});
-  child.tell();
-  const Address start = child.hear();
-  const OneLook* look = looks->of(child.pid());
-  REQUIRE(look != nullptr);
-  const auto mappings = look->mappings();
-  REQUIRE(mappings);
-  REQUIRE(find_mapping(*mappings, start) == nullptr);
-  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
-  REQUIRE(sampler->start());
-  Taken taken;
-  drain_until(*sampler, taken, [&] { return !taken.mappings.empty(); });
-  CHECK(taken.mappings[0].pid == child.pid());
-  CHECK(taken.mappings[0].start == start);
-}
-
 TEST_CASE("sampler: an executable mapping made later is reported, with its file") {
   SampledChild child(map_code_when_told);
   auto sampler = started(child, {});

@@ -6,11 +6,15 @@
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
+#include <memory>
+#include <utility>
 
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
@@ -32,13 +36,14 @@ constexpr std::uint32_t kOwnPages = 20;
 const Pid kSelf{static_cast<std::int32_t>(::getpid())};
 
 // Makes a file with code, in memory.
-UniqueFd code_file(unsigned number) {
+UniqueFd code_file_of_size(std::size_t size) {
   UniqueFd fd(memfd_create("unwind_processes_test", MFD_CLOEXEC));
   REQUIRE(fd.valid());
   REQUIRE(::pwrite(fd.get(), ELFMAG, SELFMAG, 0) == SELFMAG);
-  REQUIRE(::ftruncate(fd.get(), static_cast<off_t>(kOwnSize + number)) == 0);
+  REQUIRE(::ftruncate(fd.get(), static_cast<off_t>(size)) == 0);
   return fd;
 }
+UniqueFd code_file(unsigned number) { return code_file_of_size(kOwnSize + number); }
 
 class CodeMappingOf {
  public:
@@ -61,7 +66,9 @@ class CodeMappingOf {
 
 class Unwound {
  public:
-  explicit Unwound(std::size_t most_bytes = 16 * kRoom) : object_(load_unwinder()) {
+  explicit Unwound(std::size_t most_bytes = 16 * kRoom,
+                   std::shared_ptr<const FirstLooks> looks = nullptr)
+      : object_(load_unwinder()) {
     auto tables = UnwindTables::open(object_->object(), most_bytes);
     REQUIRE(tables);
     processes_.emplace(
@@ -69,7 +76,8 @@ class Unwound {
         [this](Pid pid) -> std::optional<std::uint32_t> {
           const auto count = execs.find(pid);
           return count == execs.end() ? std::nullopt : std::optional(count->second);
-        });
+        },
+        std::move(looks));
   }
   UnwindProcesses* operator->() { return &*processes_; }
   const BpfObject& object() const { return *object_; }
@@ -156,6 +164,51 @@ TEST_CASE(
     const Address start = first.start();
     first.unmap();
     own.look_again_until([&] { return !own.module_at(kSelf, start); });
+  }
+}
+
+TEST_CASE("unwind processes: of hundreds of files 128 are waited for at first, and then all") {
+  constexpr std::size_t kAtFirst = 128;
+  constexpr std::size_t kFiles = 200;
+  constexpr std::size_t kSmall = 20 << 20;  // no file of the system has these sizes
+  // The builder lets a sixteenth of the limit wait.
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 32 * kFiles);
+  if (limit.rlim_cur < 32 * kFiles) skip_test("so many files cannot be open");
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  std::deque<CodeMappingOf> mappings;
+  for (std::size_t i = 0; i < kFiles; ++i) mappings.emplace_back(code_file_of_size(kSmall + i));
+  const auto looks = std::make_shared<FirstLooks>(std::vector{kSelf});
+  Unwound own(16 * kRoom, looks);
+  looks->begin();
+  looks->settle();
+  REQUIRE(looks->of(kSelf) != nullptr);
+  own->set(kSelf);
+  own->wait(milliseconds(20'000));
+  // This program's file is one of those, and so may be some libraries.
+  const auto known = [&] {
+    return static_cast<std::size_t>(std::ranges::count_if(mappings, [&](const CodeMappingOf& each) {
+      return own.mark_at(kSelf, each.start()).has_value();
+    }));
+  };
+  CHECK(known() < kAtFirst);
+  CHECK(known() > kAtFirst / 2);
+  // Nearly all stacks lead through the C library, wherever it is.
+  const auto now = (*LiveProcess::open(kSelf))->mappings();
+  const Mapping* libc = find_mapping(*now, reinterpret_cast<Address>(&::getauxval));
+  REQUIRE(libc != nullptr);
+  CHECK(own.mark_at(kSelf, libc->start) == 0);
+  SECTION("a moment later") {
+    looks->forget();
+    own.work_until([&] { return known() == kFiles; });
+  }
+  SECTION("all at once, if nobody waits for the first sample") {
+    looks->forget();
+    own.execs[kSelf] = 1;
+    own->set(kSelf);
+    own->wait(milliseconds(20'000));
+    CHECK(known() == kFiles);
   }
 }
 

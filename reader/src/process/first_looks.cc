@@ -7,14 +7,6 @@
 #include "base/deaf_thread.h"
 
 namespace labelscope {
-namespace {
-
-// So many processes are looked at beforehand, which is all of most servers, while their mappings
-// together take no more than this memory.
-constexpr std::size_t kMostLooks = 64;
-constexpr std::size_t kMostBytes = std::size_t{32} << 20;
-
-}  // namespace
 
 void FirstLooks::begin() {
   settle();
@@ -31,7 +23,7 @@ void FirstLooks::settle() {
 void FirstLooks::read() try {
   std::size_t bytes = 0;
   for (const Pid pid : pids_) {
-    if (looks_.size() == kMostLooks || bytes > kMostBytes) return;
+    if (looks_.size() == bounds_.processes || bytes >= bounds_.bytes) return;
     auto process = LiveProcess::open(pid);
     if (!process) continue;
     const auto added = looks_.try_emplace(pid, *std::move(process)).first;

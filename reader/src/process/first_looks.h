@@ -12,6 +12,7 @@
 // The thread reads what the kernel says of the processes, and nothing of their memory or files.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <thread>
@@ -27,7 +28,14 @@ namespace labelscope {
 // All functions but the thread's are for one thread.
 class FirstLooks {
  public:
-  explicit FirstLooks(std::vector<Pid> pids) : pids_(std::move(pids)) {}
+  // So many processes are looked at, which is all of most servers, until their mappings together
+  // take this memory. The others have no look: whoever needs their mappings reads them.
+  struct Bounds {
+    std::size_t processes = 64;
+    std::size_t bytes = std::size_t{32} << 20;
+  };
+  explicit FirstLooks(std::vector<Pid> pids) : FirstLooks(std::move(pids), Bounds()) {}
+  FirstLooks(std::vector<Pid> pids, Bounds bounds) : pids_(std::move(pids)), bounds_(bounds) {}
   ~FirstLooks() { settle(); }
   FirstLooks(const FirstLooks&) = delete;
   FirstLooks& operator=(const FirstLooks&) = delete;
@@ -53,6 +61,7 @@ class FirstLooks {
   void read();
 
   std::vector<Pid> pids_;
+  Bounds bounds_;
   std::map<Pid, Look> looks_;
   std::thread thread_;
 };

@@ -95,4 +95,19 @@ TEST_CASE("first looks: a process that has executed another program, or has ende
   }
 }
 
+TEST_CASE("first looks: where there is no room for a look, everybody looks for himself") {
+  const Child first;
+  const Child second;
+  const Child third;
+  FirstLooks::Bounds bounds;
+  SECTION("so many processes") { bounds.processes = 1; }
+  SECTION("so much memory") { bounds.bytes = 1; }
+  FirstLooks looks({first.pid(), second.pid(), third.pid()}, bounds);
+  looks.begin();
+  looks.settle();
+  CHECK(looks.of(first.pid()) != nullptr);
+  CHECK(looks.of(second.pid()) == nullptr);
+  CHECK(looks.of(third.pid()) == nullptr);
+}
+
 }  // namespace labelscope::test

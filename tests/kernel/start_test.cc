@@ -1,0 +1,154 @@
+// Tests what the sampler makes of code that processes map before the first sample and after the
+// last one.
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "bpf/sampling/perf_events.h"
+#include "kernel/sampled_child.h"
+#include "kernel/sampling.h"
+#include "process/named_mappings.h"
+#include "support/catch.h"
+#include "support/rights.h"
+
+using namespace labelscope;
+using namespace labelscope::test;
+
+namespace {
+
+// Each processor has a ring of its own.
+void stay_on_one_processor() {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+void map_when_told(const ChildSide& parent, unsigned times) {
+  parent.wait_until_told();
+  parent.take();
+  parent.say(map_code(times));
+}
+
+std::size_t open_perf_events() {
+  std::size_t count = 0;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code ignored;
+    count += std::filesystem::read_symlink(each, ignored) == "anon_inode:[perf_event]" ? 1 : 0;
+  }
+  return count;
+}
+
+bool has(const Taken& taken, Address start) {
+  return std::ranges::find(taken.mappings, start, &TakenMapping::start) != taken.mappings.end();
+}
+
+}  // namespace
+
+TEST_CASE("start: what is mapped between the first look and the start is reported") {
+  SampledChild child([](ChildSide& parent) {
+    map_when_told(parent, 1);
+    parent.burn_until_told();
+  });
+  const auto looks = std::make_shared<FirstLooks>(std::vector{child.pid()});
+  auto sampler = open_sampler({.first_looks = looks});
+  child.tell();
+  const Address start = child.hear();
+  const OneLook* look = looks->of(child.pid());
+  REQUIRE(look != nullptr);
+  const auto mappings = look->mappings();
+  REQUIRE(mappings);
+  REQUIRE(find_mapping(*mappings, start) == nullptr);
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return !taken.mappings.empty(); });
+  CHECK(taken.mappings[0].pid == child.pid());
+  CHECK(taken.mappings[0].start == start);
+}
+
+TEST_CASE("start: what the kernel could not announce before is looked for, and is no loss") {
+  SampledChild child([](ChildSide& parent) {
+    stay_on_one_processor();
+    map_when_told(parent, kMoreThanARing);
+    map_when_told(parent, 1);
+    parent.burn_until_told();
+  });
+  auto sampler = open_sampler();
+  child.tell();
+  const Address unannounced = child.hear();
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return taken.mappings_lost != 0; });
+  REQUIRE_FALSE(has(taken, unannounced));
+  child.tell();
+  const Address announced = child.hear();
+  drain_until(*sampler, taken, [&] { return has(taken, announced); });
+  const Counters counters = stop_and_balance(*sampler, taken);
+  CHECK(counters.others[Counter::kMappingEventsLost] == 0);
+  CHECK(taken.mappings_lost == 1);
+}
+
+TEST_CASE("start: what the kernel could not announce while it samples is a loss") {
+  SampledChild child([](ChildSide& parent) {
+    stay_on_one_processor();
+    map_when_told(parent, kMoreThanARing);
+    map_when_told(parent, 1);
+    parent.burn_until_told();
+  });
+  auto sampler = open_sampler();
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  child.tell();
+  child.hear();
+  drain_until(*sampler, taken, [&] { return taken.mappings_lost != 0; });
+  child.tell();
+  const Address announced = child.hear();
+  drain_until(*sampler, taken, [&] { return has(taken, announced); });
+  const Counters counters = stop_and_balance(*sampler, taken);
+  CHECK(counters.others[Counter::kMappingEventsLost] != 0);
+}
+
+TEST_CASE("start: mappings are reported from the opening to the end of reports") {
+  skip_without_bpf();
+  std::size_t seen = 0;
+  PerfRing::Handler handler;
+  handler.on_mapping = [&](const MappingEvent& event) { seen += raw(event.pid) == ::getpid(); };
+  {
+    auto events = PerfEvents::open({});
+    REQUIRE(events);
+    CHECK(open_perf_events() != 0);
+    map_code(3);
+    events->drain(handler);
+    CHECK(seen == 3);
+    events->end_reports();
+    map_code(3);
+    events->drain(handler);
+    CHECK(seen == 3);
+  }
+  CHECK(open_perf_events() == 0);
+}
+
+TEST_CASE("start: what is mapped after the end is not reported, and is no loss") {
+  SampledChild child([](ChildSide& parent) {
+    stay_on_one_processor();
+    map_when_told(parent, kMoreThanARing);
+  });
+  auto sampler = open_sampler();
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  CHECK(open_perf_events() != 0);
+  Taken taken;
+  stop_and_balance(*sampler, taken);
+  child.tell();
+  child.hear();
+  CHECK(sampler->counters().others[Counter::kMappingEventsLost] == 0);
+  CHECK(taken.mappings_lost == 0);
+  sampler.reset();
+  CHECK(open_perf_events() == 0);
+}
