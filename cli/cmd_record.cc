@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -93,6 +94,7 @@ class Recording {
   std::optional<int> exit_status_;
   std::optional<Outputs> outputs_;
   OpenedSampler opened_;
+  ModulePresets offered_;  // presets that the user may not know of; empty if none are to be offered
   std::unique_ptr<Recorder> recorder_;
   std::optional<Watchdog> watch_;  // watches while the targets' memory is read
   Profile profile_;
@@ -198,6 +200,10 @@ Status Recording::open_outputs() {
 }
 
 Status Recording::add_targets() {
+  const LabelOptions& wanted = options_.unpublished;
+  if (wanted.presets.empty() && wanted.variables.empty() && !targets_->is_command()) {
+    offered_ = offered_presets();
+  }
   recorder_ = std::make_unique<Recorder>(
       std::move(opened_.sampler),
       Recorder::Options{.timed_samples = outputs_->timed_samples(),
@@ -207,6 +213,7 @@ Status Recording::add_targets() {
                         .process_labels = options_.unpublished.of_process,
                         .variables = options_.unpublished.variables,
                         .presets = options_.unpublished.presets,
+                        .noticed = offered_,
                         .blames = !options_.blame.empty()},
       opened_.first_looks);
   Status added = targets_->add_to(*recorder_, opened_.backend);
@@ -243,14 +250,16 @@ void Recording::announce_publishers() {
 
 // Who records a server that publishes no labels may not know that a preset reads some.
 void Recording::offer_labels() const {
-  const LabelOptions& wanted = options_.unpublished;
-  if (!wanted.presets.empty() || !wanted.variables.empty()) return;
-  std::vector<Pid> pids;
+  if (offered_.empty()) return;
+  std::vector<Pid> fitting;
+  std::vector<Pid> others;
   for (const auto& [pid, process] : recorder_->processes()) {
     if (process->publishes()) return;
-    pids.push_back(pid);
+    (process->plan().notices_preset ? fitting : others).push_back(pid);
   }
-  if (const std::string offer = offer_presets(pids); !offer.empty()) log::info("  " + offer);
+  std::ranges::copy(of_preset_programs(others, offered_), std::back_inserter(fitting));
+  const std::string offer = offer_presets(fitting, offered_);
+  if (!offer.empty()) log::info("  " + offer);
 }
 
 void Recording::begin_time() {
@@ -326,7 +335,7 @@ Status Recording::record() {
       log::error("reading samples failed: " + status.error().context);
       break;
     }
-    // This takes a plan for each preset, and samples come first.
+    // This reads labels of processes, and samples come first.
     if (!std::exchange(has_offered, true)) offer_labels();
     // Read them while there is time: at the end the user would wait for them.
     if (recorder_->in_kernel() && !kernel_symbols_.valid()) {

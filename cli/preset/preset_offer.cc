@@ -1,10 +1,16 @@
 #include "cli/preset/preset_offer.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "cli/text/escape.h"
+#include "elf/elf_image.h"
 #include "labelscope/observe.h"
 #include "labelscope/plan.h"
 #include "labelscope/target.h"
@@ -17,6 +23,9 @@ namespace {
 
 // A server may have a thousand processes; the first ones are as good.
 constexpr std::size_t kMostProcesses = 32;
+std::span<const Pid> first_of(std::span<const Pid> pids) {
+  return pids.first(std::min(pids.size(), kMostProcesses));
+}
 // Values are read again until some process says something, since a thread may be between two
 // requests.
 constexpr int kMostLooks = 20;
@@ -29,20 +38,10 @@ struct Fit {
   std::shared_ptr<const ProcessFacts> facts;
 };
 
-ModulePresets known_presets() {
-  ModulePresets presets;
-  for (PresetDescription& preset : load_known_presets().presets) {
-    if (!fits_by_symbols(preset)) continue;
-    std::erase_if(preset.labels, [](const DescribedLabel& label) { return label.is_private; });
-    presets.push_back(std::make_shared<FilePreset>(std::move(preset)));
-  }
-  return presets;
-}
-
 std::vector<Fit> find_fits(std::span<const Pid> pids, const ModulePresets& presets) {
   std::vector<Fit> fits;
   const Planner planner({.presets = presets});
-  for (const Pid pid : pids.first(std::min(pids.size(), kMostProcesses))) {
+  for (const Pid pid : first_of(pids)) {
     auto process = LiveProcess::open(pid);
     if (!process) continue;
     std::shared_ptr<LiveProcess> shared = *std::move(process);
@@ -76,8 +75,38 @@ std::string labels_now(const Fit& fit) {
 
 }  // namespace
 
-std::string offer_presets(std::span<const Pid> pids) {
-  const ModulePresets presets = known_presets();
+ModulePresets offered_presets() {
+  ModulePresets presets;
+  for (PresetDescription& preset : load_known_presets().presets) {
+    if (!fits_by_symbols(preset)) continue;
+    std::erase_if(preset.labels, [](const DescribedLabel& label) { return label.is_private; });
+    presets.push_back(std::make_shared<FilePreset>(std::move(preset)));
+  }
+  return presets;
+}
+
+std::vector<Pid> of_preset_programs(std::span<const Pid> pids, const ModulePresets& presets) {
+  std::vector<Pid> found;
+  std::map<std::pair<dev_t, ino_t>, bool> seen;
+  for (const Pid pid : first_of(pids)) {
+    const auto process = LiveProcess::open(pid);
+    if (!process) continue;
+    UniqueFd program(::open((*process)->proc_path("exe").c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat status {};
+    if (!program.valid() || ::fstat(program.get(), &status) != 0) continue;
+    const auto [known, fresh] = seen.try_emplace({status.st_dev, status.st_ino});
+    if (fresh) {
+      const auto image = ElfImage::open(std::move(program));
+      known->second = image && std::ranges::any_of(presets, [&](const auto& preset) {
+                        return preset->matches(*image);
+                      });
+    }
+    if (known->second) found.push_back(pid);
+  }
+  return found;
+}
+
+std::string offer_presets(std::span<const Pid> pids, const ModulePresets& presets) {
   const std::vector<Fit> fits = find_fits(pids, presets);
   if (fits.empty()) return {};
   // The one that says most is the best example.

@@ -56,6 +56,7 @@ class Recorder final : private EventHandler {
     ProcessLabelOptions process_labels{};
     std::vector<VariableSpec> variables{};  // variables whose values are labels
     ModulePresets presets{};                // labels of stock servers
+    ModulePresets noticed{};                // PlannerOptions::noticed
     bool blames = false;                    // waits are blamed on who made threads wait
   };
 

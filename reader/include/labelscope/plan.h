@@ -74,6 +74,9 @@ struct ProcessPlan {
   std::shared_ptr<const ProcessFacts> facts;
   std::vector<MissingVariable> missing;
   std::vector<MissingPreset> missing_presets;
+  // Whether a preset of PlannerOptions::noticed is for one of its libraries, by symbols. Its
+  // program is not looked at: to search all symbols of a large one takes long.
+  bool notices_preset = false;
   // Returns the publishers' recipes, as observe() takes them.
   std::vector<ls_tls_recipe> recipes() const;
   // Returns whether the labels of some publisher need what the process publishes about itself.
@@ -86,6 +89,7 @@ struct PlannerOptions {
   std::vector<ls_source> only{};          // if empty, publishers of all label sources
   std::vector<VariableSpec> variables{};  // and these variables, in any module
   ModulePresets presets{};                // and what these presets read, of modules that they fit
+  ModulePresets noticed{};                // these are not read: see ProcessPlan::notices_preset
 };
 
 struct FileVerdict;

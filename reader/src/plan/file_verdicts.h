@@ -28,6 +28,7 @@ struct FileVerdict {
   bool main_executable = false;
 
   bool may_publish = true;  // true if it has what makes a publisher, or could not be read
+  bool notices_preset = false;  // ProcessPlan::notices_preset
   bool is_runtime = false;  // true if it belongs to the libc: a recipe may depend on it
   // The other variables of the file. They are read only if the user has named variables.
   ThreadLocalNames thread_locals{};

@@ -145,6 +145,10 @@ class Planner::FileSearch {
     verdict->path = module.path;
     verdict->main_executable = module.file == main_file_;
     verdict->is_runtime = LibcTls::concerns(*module.image);
+    verdict->notices_preset =
+        !module.image->executable() &&
+        std::ranges::any_of(planner_.options_.noticed,
+                            [&](const auto& preset) { return preset->matches(*module.image); });
     if (!planner_.options_.variables.empty()) {
       verdict->thread_locals = thread_local_names(module, names_left_);
       take_names(*verdict);
@@ -213,8 +217,13 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   planning.look_at_process();
   for (const Module* module : planning.by_claim(list.modules)) search.look_at(*module);
   std::vector<const ThreadLocalNames*> there;
-  for (const auto& [file, verdict] : verdicts_) there.push_back(&verdict->thread_locals);
+  bool notices_preset = false;
+  for (const auto& [file, verdict] : verdicts_) {
+    there.push_back(&verdict->thread_locals);
+    notices_preset |= verdict->notices_preset;
+  }
   ProcessPlan plan = planning.finish(there);
+  plan.notices_preset = notices_preset;
   plan.modules = modules;
   plan.plan_again |= list.loading;
   plan.facts =
