@@ -160,9 +160,12 @@ Status Recording::find() {
 
 Status Recording::choose_sampler() {
   raise_file_limit();  // a command keeps the limit that it was forked with
-  // Opening the sampler reads the mappings of targets, which may hang. The watch has a thread, and
-  // ends with this function, because rights are given up by a process that has only one.
+  // Opening the sampler reads no memory of targets. But the kernel may take long to verify
+  // programs, and to list mappings. The watch has a thread, and ends with this function, because
+  // rights are given up by a process that has only one.
   Watchdog::Orders orders;
+  orders.cause =
+      "the kernel still loads the BPF programs, or does not list the mappings of a target";
   orders.give_up = give_up;
   const Watchdog watch(std::move(orders));
   auto opened = open_sampler(options_, *targets_);

@@ -71,9 +71,7 @@ void Watchdog::watch() {
 }
 
 std::optional<Watchdog::Alarm> Watchdog::look(Times& times, nanoseconds passed) const {
-  const std::string cause =
-      "no process supplies memory of the target that is read (userfaultfd, or a file system that "
-      "hangs)";
+  const std::string cause = orders_.cause;
   const bool helped = reason_ != Reason::kNone;
   times.all += passed;
   if (orders_.cancelled && !helped) {

@@ -36,8 +36,14 @@ class Watchdog {
     kDeaf,  // labelscope does not take a signal that asks it to stop
     kLate,  // labelscope goes on long after its time, or after the remedy
   };
-  // Called on the watchdog's thread; each may be empty.
+  // Why labelscope hangs while it reads the memory of targets.
+  static constexpr const char* kNoMemory =
+      "no process supplies memory of the target that is read (userfaultfd, or a file system that "
+      "hangs)";
+  // Its functions are called on the watchdog's thread; each may be empty.
   struct Orders {
+    // What most likely keeps labelscope from going on, as a clause.
+    const char* cause = kNoMemory;
     // Returns another number for each stop of a thread; 0 while no thread is held. Thread-safe.
     std::function<std::uint64_t()> current_stop;
     std::chrono::nanoseconds max_stop{0};          // a thread may be held this long on purpose

@@ -65,6 +65,13 @@ TEST_CASE("watchdog: it notices what hangs") {
   orders.give_up = [&](Watchdog::Reason, const std::string& why) { gave_up.set_value(why); };
   Watchdog helps_nothing(std::move(orders));
 
+  std::promise<std::string> other_cause;
+  orders = {};
+  orders.time = 0s;
+  orders.cause = "programs are loading";
+  orders.give_up = [&](Watchdog::Reason, const std::string& why) { other_cause.set_value(why); };
+  Watchdog other_work(std::move(orders));
+
   // This thread is held for too long, whatever the limit of time for the whole work.
   REQUIRE(helped.get_future().wait_for(kLong) == std::future_status::ready);
   CHECK(std::chrono::steady_clock::now() - begin >= 5s);
@@ -80,4 +87,7 @@ TEST_CASE("watchdog: it notices what hangs") {
   auto why = gave_up.get_future();
   REQUIRE(why.wait_for(kLong) == std::future_status::ready);
   CHECK(why.get().starts_with("the program was killed and does not end"));
+  auto other = other_cause.get_future();
+  REQUIRE(other.wait_for(kLong) == std::future_status::ready);
+  CHECK(other.get().ends_with("most likely because programs are loading"));
 }
