@@ -217,8 +217,7 @@ Status Recording::add_targets() {
                         .variables = options_.unpublished.variables,
                         .presets = options_.unpublished.presets,
                         .noticed = offered_,
-                        .blames = !options_.blame.empty()},
-      opened_.first_looks);
+                        .blames = !options_.blame.empty()});
   Status added = targets_->add_to(*recorder_, opened_.backend);
   if (!added) return with_advice(std::move(added).error());
   return {};

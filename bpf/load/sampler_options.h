@@ -5,9 +5,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <vector>
 
-#include "process/first_looks.h"
+#include "labelscope/ids.h"
 #include "sampling/sampler.h"
 #include "unwind/stack.h"
 #include "unwind_table/build_unwind_table.h"
@@ -41,9 +41,9 @@ struct SamplerOptions {
   // hundreds of files it waits for the first ones. Until a file's table is there, stacks end with
   // the reason that it has none, and such an end lets its table be made before the others.
   std::chrono::milliseconds tables_wait{2000};
-  // The processes that are set before start(), or null. Their mappings are read while the programs
-  // load.
-  std::shared_ptr<FirstLooks> first_looks{};
+  // The processes that are set before start(), if they run already. Their mappings are read while
+  // the programs load.
+  std::vector<Pid> first_processes{};
   // Makes the table of a file; by default in this process.
   BuildUnwindTable build_table{};
 };

@@ -42,8 +42,9 @@ class StackTables {
   StackTables(const StackTables&) = delete;
   StackTables& operator=(const StackTables&) = delete;
 
-  // The process is sampled from now on, or runs another program.
-  virtual void set(Pid /*pid*/) {}
+  // The process is sampled from now on, or runs another program. With a look at it (null: there is
+  // none) the first sample waits: tables of the first files are enough for now.
+  virtual void set(Pid /*pid*/, const OneLook* /*look*/) {}
   // A program is about to be executed (the descriptor is invalid if it is not known which). This
   // begins to make the tables that it most likely needs: a program that runs for a second would end
   // before they are all there.

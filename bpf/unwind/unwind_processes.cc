@@ -131,24 +131,23 @@ void UnwindProcesses::expect(UniqueFd program) {
 }
 
 // What a known process has mapped since the last look was reported to on_mapping().
-void UnwindProcesses::set(Pid pid) {
+void UnwindProcesses::set(Pid pid, const OneLook* look) {
   const auto known = processes_.find(pid);
   if (known == processes_.end() || exec_count_(pid) != known->second.exec_count) {
-    refresh(pid);
+    refresh(pid, look);
   } else if (known->second.inherited) {
     // The parent may have mapped something before the fork that was not reported yet.
     on_mapping(pid);
   }
 }
 
-// Reads the mappings of the process now.
-void UnwindProcesses::refresh(Pid pid) {
+// Takes the mappings of the process from the look, or reads them now.
+void UnwindProcesses::refresh(Pid pid, const OneLook* look) {
   const auto begin = Clock::now();
   const auto exec_count = exec_count_(pid);
   if (!exec_count) return;  // it has ended
   KnownProcess& known = processes_[pid];
   auto live = LiveProcess::open(pid);
-  const OneLook* const look = live && looks_ ? looks_->of(pid) : nullptr;
   auto mappings = !live ? live.error() : look ? code_mappings(*look) : code_mappings(**live);
   if (!mappings) {
     // The process has ended, and forget() comes; or labelscope has no descriptor left for now.
@@ -350,7 +349,7 @@ void UnwindProcesses::work() {
   }
   for (const Pid pid : due) {
     processes_[pid].refresh_at.reset();
-    refresh(pid);
+    refresh(pid, nullptr);
   }
   publish_changed();
 }
@@ -441,7 +440,7 @@ Result<std::unique_ptr<StackTables>> StackTables::open(const SamplerOptions& opt
   auto build = options.build_table;
   if (!build) build = [](UniqueFd file) { return build_unwind_table(std::move(file)); };
   return std::unique_ptr<StackTables>(std::make_unique<UnwindProcesses>(
-      *std::move(tables), std::move(build), std::move(exec_count), options.first_looks));
+      *std::move(tables), std::move(build), std::move(exec_count)));
 }
 
 }  // namespace labelscope

@@ -28,25 +28,24 @@
 #include "bpf/unwind/table_builder.h"
 #include "bpf/unwind/unwind_tables.h"
 #include "labelscope/target.h"
-#include "process/first_looks.h"
+#include "process/one_look.h"
 
 namespace labelscope {
 
 class UnwindProcesses final : public StackTables {
  public:
   UnwindProcesses(std::unique_ptr<UnwindTables> tables, TableBuilder::Build build,
-                  ExecCount exec_count, std::shared_ptr<const FirstLooks> looks = nullptr)
+                  ExecCount exec_count)
       : tables_(std::move(tables)),
         builder_(std::move(build)),
-        exec_count_(std::move(exec_count)),
-        looks_(std::move(looks)) {}
+        exec_count_(std::move(exec_count)) {}
 
-  void set(Pid pid) override;
+  void set(Pid pid, const OneLook* look) override;
   void expect(UniqueFd program) override;
   void forget(Pid pid) override;
   void on_fork(Pid parent, Pid child) override;
   void on_mapping(Pid pid) override;
-  void look_again(Pid pid) override { refresh(pid); }
+  void look_again(Pid pid) override { refresh(pid, nullptr); }
   void wait(std::chrono::milliseconds timeout) override;
   void want(Pid pid, Address address) override;
   void work() override;
@@ -112,7 +111,7 @@ class UnwindProcesses final : public StackTables {
                                        TableBuilder::Order order);
   std::optional<std::uint64_t> vdso();
   std::uint64_t add_file(UniqueFd fd, TableBuilder::Order order);
-  void refresh(Pid pid);
+  void refresh(Pid pid, const OneLook* look);
   void take_tables();
   void publish_changed();
   void publish(Pid pid, KnownProcess& process);
@@ -125,7 +124,6 @@ class UnwindProcesses final : public StackTables {
   std::unique_ptr<UnwindTables> tables_;
   TableBuilder builder_;
   ExecCount exec_count_;
-  std::shared_ptr<const FirstLooks> looks_;
   std::map<FileKey, std::uint64_t> keys_;
   std::map<std::uint64_t, File> files_;  // kLater is one of the keys
   std::optional<std::uint64_t> vdso_;

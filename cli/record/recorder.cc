@@ -19,10 +19,8 @@ bool has_account(ls_sample_kind kind) { return kind == LS_ON_CPU || kind == LS_W
 
 }  // namespace
 
-Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options,
-                   std::shared_ptr<FirstLooks> looks)
+Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
     : sampler_(std::move(sampler)),
-      looks_(std::move(looks)),
       options_(options),
       process_labels_(options.process_labels),
       builder_(options.timed_samples, options.period_ns, options.labels, options.kinds),
@@ -42,7 +40,7 @@ Status Recorder::add(Pid pid) {
   Status known =
       started_ ? sampler_->set_running_process(pid) : sampler_->set_process(pid, {&kNotPlanned, 1});
   if (!known) return known;
-  Status status = process->refresh(process_labels_, looks_ ? looks_->of(pid) : nullptr);
+  Status status = process->refresh(process_labels_, sampler_->first_look(pid));
   if (status) {
     status = sampler_->set_process(pid, process->recipes());
     // The process has executed another program meanwhile. Its on_exec() will plan again.
@@ -119,7 +117,6 @@ Status Recorder::start() {
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()));
   Status status = sampler_->start();
   started_ = true;
-  if (looks_) looks_->forget();
   for (const auto& [pid, process] : processes_) time_before_[pid] = process_time(pid).value_or(0);
   return status;
 }

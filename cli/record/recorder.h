@@ -26,7 +26,6 @@
 #include "cli/record/stack_ends.h"
 #include "cli/record/tracked_process.h"
 #include "cli/symbol/early_names.h"
-#include "process/first_looks.h"
 #include "sampling/sampler.h"
 
 namespace labelscope::cli {
@@ -61,8 +60,7 @@ class Recorder final : private EventHandler {
   };
 
   // Samples nothing yet.
-  Recorder(std::unique_ptr<Sampler> sampler, const Options& options,
-           std::shared_ptr<FirstLooks> looks = nullptr);
+  Recorder(std::unique_ptr<Sampler> sampler, const Options& options);
 
   // Adds a process to sample. Fails with kVanished and kPermission as TrackedProcess::refresh()
   // does. If the process executes another program meanwhile, it is added, and planned at its
@@ -142,7 +140,6 @@ class Recorder final : private EventHandler {
   bool is_example(const TrackedProcess& process);
 
   std::unique_ptr<Sampler> sampler_;
-  std::shared_ptr<FirstLooks> looks_;  // until sampling begins; null if there are none
   Options options_;
   ProcessLabelReader process_labels_;
   // The CPU time of a process before its sampling began.

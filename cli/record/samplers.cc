@@ -61,9 +61,7 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targ
   sampling.ring_bytes = ring_bytes(options);
   sampling.unwind_bytes = std::size_t{options.unwind_mib} << 20;
   OpenedSampler opened;
-  if (!targets.is_command()) {
-    opened.first_looks = sampling.first_looks = std::make_shared<FirstLooks>(targets.first());
-  }
+  if (!targets.is_command()) sampling.first_processes = targets.first();
   std::shared_ptr<TableWorker> tables;
   if (sampling.call_graph == LS_CALL_GRAPH_DWARF) {
     tables = std::make_shared<TableWorker>();

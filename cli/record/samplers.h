@@ -7,7 +7,6 @@
 #include "cli/options/record_options.h"
 #include "cli/record/targets.h"
 #include "cli/unwind/table_worker.h"
-#include "process/first_looks.h"
 #include "sampling/sampler.h"
 
 namespace labelscope::cli {
@@ -15,7 +14,6 @@ namespace labelscope::cli {
 struct OpenedSampler {
   std::shared_ptr<TableWorker> tables;      // null if stacks need none
   std::string why_no_cache;                 // why tables are not kept; empty if they are
-  std::shared_ptr<FirstLooks> first_looks;  // at the targets; null if there are none
   std::unique_ptr<Sampler> sampler;
   Backend backend = Backend::kPtrace;     // the backend in use, never kAuto
   const CallGraph* call_graph = nullptr;  // row of kCallGraphs

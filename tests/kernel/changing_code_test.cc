@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -200,7 +199,7 @@ TEST_CASE("unwind: a library that is loaded between the first look and the first
         'u', [] { library_call(spin); }, parent);
   });
   SamplerOptions options = kOptions;
-  options.first_looks = std::make_shared<FirstLooks>(std::vector{child.pid()});
+  options.first_processes = {child.pid()};
   auto sampler = open_sampler(options);
   ChainCodes codes = own_codes();
   const auto load_now = [&] {

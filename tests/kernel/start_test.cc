@@ -7,9 +7,14 @@
 #include <filesystem>
 #include <optional>
 
+#include "bpf/load/bpf_object.h"
+#include "bpf/sampling/mapping_reports.h"
 #include "bpf/sampling/perf_events.h"
+#include "bpf/sampling/process_table.h"
+#include "bpf/unwind/stack_tables.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
+#include "process/first_looks.h"
 #include "process/named_mappings.h"
 #include "support/catch.h"
 #include "support/rights.h"
@@ -53,21 +58,52 @@ TEST_CASE("start: what is mapped between the first look and the start is reporte
     map_when_told(parent, 1);
     parent.burn_until_told();
   });
-  const auto looks = std::make_shared<FirstLooks>(std::vector{child.pid()});
-  auto sampler = open_sampler({.first_looks = looks});
+  auto sampler = open_sampler({.first_processes = {child.pid()}});
   child.tell();
   const Address start = child.hear();
-  const OneLook* look = looks->of(child.pid());
+  const OneLook* look = sampler->first_look(child.pid());
   REQUIRE(look != nullptr);
   const auto mappings = look->mappings();
   REQUIRE(mappings);
   REQUIRE(find_mapping(*mappings, start) == nullptr);
   REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
   REQUIRE(sampler->start());
+  CHECK(sampler->first_look(child.pid()) == nullptr);
   Taken taken;
   drain_until(*sampler, taken, [&] { return !taken.mappings.empty(); });
   CHECK(taken.mappings[0].pid == child.pid());
   CHECK(taken.mappings[0].start == start);
+}
+
+TEST_CASE("start: a process that has mapped something since has no first look any more") {
+  skip_without_bpf();
+  SampledChild child([](ChildSide& parent) {
+    stay_on_one_processor();
+    map_when_told(parent, 1);
+    map_when_told(parent, kMoreThanARing);
+  });
+  const SampledChild other([](ChildSide& parent) { parent.wait_until_told(); });
+  auto events = PerfEvents::open({});
+  REQUIRE(events);
+  FirstLooks looks({child.pid(), other.pid()});
+  looks.begin();
+  const auto object = BpfObject::load({});
+  REQUIRE(object);
+  looks.settle();
+  ProcessTable processes(**object);
+  StackTables tables;
+  MappingReports reports(*events, looks, processes, tables);
+  CHECK_FALSE(reports.take_early());
+  REQUIRE(looks.of(child.pid()) != nullptr);
+  child.tell();
+  child.hear();
+  CHECK_FALSE(reports.take_early());  // it is not sampled, so tables know nothing of it
+  CHECK(looks.of(child.pid()) == nullptr);
+  CHECK(looks.of(other.pid()) != nullptr);
+  child.tell();
+  child.hear();
+  CHECK_FALSE(reports.take_early());
+  CHECK(looks.of(other.pid()) == nullptr);  // what it has mapped may be lost
 }
 
 TEST_CASE("start: what the kernel could not announce before is looked for, and is no loss") {

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <memory>
 #include <utility>
 
 #include "kernel/sampled_child.h"
@@ -66,9 +65,7 @@ class CodeMappingOf {
 
 class Unwound {
  public:
-  explicit Unwound(std::size_t most_bytes = 16 * kRoom,
-                   std::shared_ptr<const FirstLooks> looks = nullptr)
-      : object_(load_unwinder()) {
+  explicit Unwound(std::size_t most_bytes = 16 * kRoom) : object_(load_unwinder()) {
     auto tables = UnwindTables::open(object_->object(), most_bytes);
     REQUIRE(tables);
     processes_.emplace(
@@ -76,9 +73,9 @@ class Unwound {
         [this](Pid pid) -> std::optional<std::uint32_t> {
           const auto count = execs.find(pid);
           return count == execs.end() ? std::nullopt : std::optional(count->second);
-        },
-        std::move(looks));
+        });
   }
+  void set(Pid pid, const OneLook* look = nullptr) { processes_->set(pid, look); }
   UnwindProcesses* operator->() { return &*processes_; }
   const BpfObject& object() const { return *object_; }
 
@@ -145,7 +142,7 @@ TEST_CASE(
   Unwound own;
   const UniqueFd file = code_file(3);
   CodeMappingOf first(file);
-  own->set(kSelf);
+  own.set(kSelf);
   own.settle();
   CHECK(own.mark_at(kSelf, first.start()) == 3);
   SECTION("the same file, once more: no second table") {
@@ -179,12 +176,11 @@ TEST_CASE("unwind processes: of hundreds of files 128 are waited for at first, a
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
   std::deque<CodeMappingOf> mappings;
   for (std::size_t i = 0; i < kFiles; ++i) mappings.emplace_back(code_file_of_size(kSmall + i));
-  const auto looks = std::make_shared<FirstLooks>(std::vector{kSelf});
-  Unwound own(16 * kRoom, looks);
-  looks->begin();
-  looks->settle();
-  REQUIRE(looks->of(kSelf) != nullptr);
-  own->set(kSelf);
+  Unwound own;
+  const auto process = LiveProcess::open(kSelf);
+  REQUIRE(process);
+  const OneLook look(**process);
+  own.set(kSelf, &look);
   own->wait(milliseconds(20'000));
   // This program's file is one of those, and so may be some libraries.
   const auto known = [&] {
@@ -195,18 +191,15 @@ TEST_CASE("unwind processes: of hundreds of files 128 are waited for at first, a
   CHECK(known() < kAtFirst);
   CHECK(known() > kAtFirst / 2);
   // Nearly all stacks lead through the C library, wherever it is.
-  const auto now = (*LiveProcess::open(kSelf))->mappings();
-  const Mapping* libc = find_mapping(*now, reinterpret_cast<Address>(&::getauxval));
+  const Mapping* libc = find_mapping(*look.look(), reinterpret_cast<Address>(&::getauxval));
   REQUIRE(libc != nullptr);
   CHECK(own.mark_at(kSelf, libc->start) == 0);
   SECTION("a moment later") {
-    looks->forget();
     own.work_until([&] { return known() == kFiles; });
   }
   SECTION("all at once, if nobody waits for the first sample") {
-    looks->forget();
     own.execs[kSelf] = 1;
-    own->set(kSelf);
+    own.set(kSelf);
     own->wait(milliseconds(20'000));
     CHECK(known() == kFiles);
   }
@@ -223,7 +216,7 @@ TEST_CASE("unwind processes: the table for want of which a stack ends is made be
   const CodeMappingOf first(early, place);
   const CodeMappingOf second(wanted, place + kPage);
   own.holds = true;
-  own->set(kSelf);
+  own.set(kSelf);
   own->want(kSelf, second.start() + 16);
   own.holds = false;
   own.holds.notify_all();
@@ -242,14 +235,14 @@ TEST_CASE("unwind processes: a program that is foreseen has its tables from its 
     own.settle();
     REQUIRE(own.built == 1);
     const CodeMappingOf mapping(file);
-    own->set(kSelf);
+    own.set(kSelf);
     CHECK(own.mark_at(kSelf, mapping.start()) == 3);
     CHECK(own.built == 1);
   }
   SECTION("the C library, even if it is not known which program it will be") {
     own->expect({});
     own.settle();
-    own->set(kSelf);
+    own.set(kSelf);
     const auto mappings = (*LiveProcess::open(kSelf))->mappings();
     const Mapping* libc = find_mapping(*mappings, reinterpret_cast<Address>(&::getauxval));
     REQUIRE(libc != nullptr);
@@ -266,7 +259,7 @@ TEST_CASE("unwind processes: what a program loads in its first moments is known 
   bool at_once = false;
   for (int program = 1; program < 20 && !at_once; ++program) {
     own.execs[kSelf] = static_cast<std::uint32_t>(program);
-    own->set(kSelf);
+    own.set(kSelf);
     const CodeMappingOf library(file);
     own->on_mapping(kSelf);
     own->work();
@@ -282,7 +275,7 @@ TEST_CASE("unwind processes: a file whose table cannot be made, and code that is
   const CodeMappingOf mapping(file);
   void* made = ::mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(made != MAP_FAILED);
-  own->set(kSelf);
+  own.set(kSelf);
   own.settle();
   CHECK(own.module_at(kSelf, mapping.start()) == LS_UNWIND_NO_TABLE);
   CHECK(own.module_at(kSelf, reinterpret_cast<Address>(made)) == LS_UNWIND_NO_FILE);
@@ -296,7 +289,7 @@ TEST_CASE("unwind processes: where rows have no more room, the file that is unus
   CodeMappingOf one(files[0]);
   CodeMappingOf two(files[1]);
   const CodeMappingOf three(files[2]);
-  own->set(kSelf);
+  own.set(kSelf);
   own.settle();
   REQUIRE(own.mark_at(kSelf, three.start()) == 3);
   REQUIRE(own->totals().no_room == 0);
@@ -341,14 +334,14 @@ TEST_CASE("unwind processes: where rows have no more room, the file that is unus
 
 TEST_CASE("unwind processes: what a parent has mapped just before a fork, its child has, too") {
   Unwound own;
-  own->set(kSelf);
+  own.set(kSelf);
   own.settle();
   const UniqueFd file = code_file(3);
   const CodeMappingOf unreported(file);
   SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
   own.execs[child.pid()] = 0;
   own->on_fork(kSelf, child.pid());
-  own->set(child.pid());
+  own.set(child.pid());
   own.work_until([&] { return own.mark_at(child.pid(), unreported.start()) == 3; });
   CHECK(!own.module_at(kSelf, unreported.start()));
 }
@@ -358,7 +351,7 @@ TEST_CASE("unwind processes: a child has its parent's list, until it is the last
   SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
   SampledChild grandchild([](ChildSide& parent) { parent.wait_until_told(); });
   own.execs[child.pid()] = 0;
-  own->set(child.pid());
+  own.set(child.pid());
   own.settle();
   const auto list = list_of(own.object(), child.pid());
   REQUIRE(list);
@@ -383,8 +376,8 @@ TEST_CASE("unwind processes: a list stays while one of two processes has it") {
   SampledChild grandchild([](ChildSide& parent) { parent.wait_until_told(); });
   SampledChild stranger([](ChildSide& parent) { parent.wait_until_told(); });
   for (const SampledChild* each : {&child, &grandchild, &stranger}) own.execs[each->pid()] = 0;
-  own->set(child.pid());
-  own->set(stranger.pid());
+  own.set(child.pid());
+  own.set(stranger.pid());
   own.settle();
   own->on_fork(child.pid(), grandchild.pid());
   const auto list = list_of(own.object(), grandchild.pid());
@@ -404,19 +397,19 @@ TEST_CASE(
   Unwound own;
   SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
   own.execs[child.pid()] = 0;
-  own->set(child.pid());
+  own.set(child.pid());
   own.settle();
   const auto before = list_of(own.object(), child.pid());
   REQUIRE(before);
   own.execs[child.pid()] = 1;
-  own->set(child.pid());
+  own.set(child.pid());
   const auto after = list_of(own.object(), child.pid());
   REQUIRE(after);
   CHECK(after->exec_count == 1);
   CHECK(after->list != before->list);
   // The process has ended, and no event has reported that yet.
   own.execs.erase(child.pid());
-  own->set(child.pid());
+  own.set(child.pid());
   own->forget(child.pid());
   own->forget(child.pid());
   CHECK_FALSE(list_of(own.object(), child.pid()));
@@ -431,7 +424,7 @@ TEST_CASE("unwind processes: a child that was known already gives its former lis
   SampledChild grandchild([](ChildSide& parent) { parent.wait_until_told(); });
   for (const SampledChild* each : {&child, &grandchild}) {
     own.execs[each->pid()] = 0;
-    own->set(each->pid());
+    own.set(each->pid());
   }
   own.settle();
   own->on_fork(child.pid(), grandchild.pid());

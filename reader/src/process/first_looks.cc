@@ -11,6 +11,7 @@ namespace labelscope {
 void FirstLooks::begin() {
   settle();
   looks_.clear();
+  if (pids_.empty()) return;
   thread_ = start_deaf_thread([this] { read(); });
   if (!thread_.joinable()) read();
 }

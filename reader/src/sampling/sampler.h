@@ -31,6 +31,8 @@
 
 namespace labelscope {
 
+class OneLook;  // process/one_look.h
+
 // Which threads are sampled. cpu samples those that run. Each sample stands for one period of its
 // thread's own CPU time, which the kernel counts: a thread that waits for a processor among many
 // costs nothing and is not sampled more often. off-CPU samples those that do not run, by BPF: each
@@ -166,6 +168,9 @@ class Sampler {
   // be foreseen.
   virtual Status set_before_exec(Pid pid, UniqueFd /*program*/) { return set_process(pid, {}); }
   virtual Status remove_process(Pid pid) = 0;
+  // Returns a look at the process that was taken before start() and is right still, or null. It
+  // lives until start().
+  virtual const OneLook* first_look(Pid /*pid*/) const { return nullptr; }
   virtual Status start() = 0;
   // Hands out the samples and events that there are, or waits for some until the timeout. It ends
   // early on a signal.

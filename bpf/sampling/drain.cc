@@ -1,0 +1,178 @@
+// What the sampler takes while it samples: the records of the ring buffer, one by one, and what the
+// kernel counts (loaded_sampler.h has the map of it).
+#include <bpf/libbpf.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "bpf/sampling/loaded_sampler.h"
+#include "bpf/wire/records.h"
+
+namespace labelscope {
+
+using std::chrono::milliseconds;
+
+int LoadedSampler::on_record(void* self, void* data, std::size_t size) {
+  auto* sampler = static_cast<LoadedSampler*>(self);
+  sampler->take({static_cast<const std::byte*>(data), size});
+  // This makes consume() return to its caller once in a while, however fast new records come.
+  sampler->taken_bytes_ += size;
+  return sampler->taken_bytes_ > sampler->ring_bytes_ ? -EAGAIN : 0;
+}
+
+void LoadedSampler::take(std::span<const std::byte> bytes) {
+  auto record = decode_record(bytes);
+  if (!record) {
+    ++own_.malformed_records;
+  } else if (auto* sample = std::get_if<SampleRecord>(&*record)) {
+    take_sample(*sample, bytes);
+  } else if (auto* answer = std::get_if<AnswerRecord>(&*record)) {
+    take_answer(*answer);
+  } else if (auto* event = std::get_if<ProcessRecord>(&*record)) {
+    take_process(*event);
+  } else if (auto* end = std::get_if<ThreadEndRecord>(&*record)) {
+    // Before sampling began it has run for no recording.
+    if (end->time_ns >= began_ns_ && !clocks_.was_replaced(end->pid, end->tid)) {
+      hand_out(clocks_.end(end->pid, end->tid, end->thread_ns));
+    }
+  } else if (auto* waits = std::get_if<ThreadWaitsRecord>(&*record)) {
+    if (waits_) waits_->on_thread_end(*waits);
+  } else if (auto* set = std::get_if<LabelSetRecord>(&*record)) {
+    label_bytes_.clear();
+    append_label_bytes(set->labels, label_bytes_);
+    handler_->on_label_set(set->pid, set->number, label_bytes_);
+  }
+}
+
+void LoadedSampler::take_sample(const SampleRecord& sample, std::span<const std::byte> bytes) {
+  if (sample.retry_id == 0) {
+    hand_out(sample);
+  } else if (!held_.hold(sample.retry_id, sample.pid, bytes)) {
+    ++own_.samples_not_held;
+    SampleRecord vanished = sample;
+    vanished.labels = {};
+    vanished.labels.outcome = LS_UNREADABLE_VANISHED;
+    hand_out(vanished);
+  }
+}
+
+void LoadedSampler::take_answer(const AnswerRecord& answer) {
+  ++answers_;
+  if (!held_.settle(answer, [this](const SampleRecord& sample) { hand_out(sample); })) {
+    ++unheld_answers_[answer.labels.outcome];
+  }
+}
+
+void LoadedSampler::take_process(const ProcessRecord& event) {
+  if (!processes_->adopt(event)) return;
+  switch (event.kind) {
+    case ProcessRecord::Kind::kFork:
+      tables_->on_fork(event.parent, event.pid);
+      handler_->on_fork(event.parent, event.pid);
+      break;
+    case ProcessRecord::Kind::kExec:
+      // Another thread than the first has called exec. It goes on under the first thread's number,
+      // so the first thread's account ends here.
+      if (raw(event.former) != 0 && raw(event.former) != raw(event.pid) &&
+          event.time_ns >= began_ns_) {
+        if (waits_) waits_->on_rename(event.pid, event.former);
+        handler_->on_thread_end(event.pid, Tid{raw(event.pid)}, 0);
+        hand_out(clocks_.rename(event.pid, event.former, event.thread_ns));
+      }
+      if (waits_) waits_->on_exec(event);
+      // At once: to plan it takes longer than many programs run.
+      tables_->set(event.pid, nullptr);
+      handler_->on_exec(event.pid);
+      break;
+    case ProcessRecord::Kind::kExit:
+      tables_->forget(event.pid);
+      // The handler may forget the process some time after this.
+      held_.give_up_of(event.pid, [this](const SampleRecord& sample) { hand_out(sample); });
+      handler_->on_exit(event.pid);
+      break;
+  }
+}
+
+void LoadedSampler::hand_out(const SampleRecord& sample) {
+  label_bytes_.clear();
+  append_label_bytes(sample.labels, label_bytes_);
+  Sample handed = sample;
+  handed.thread_ns = clocks_.since_start(sample.pid, sample.tid, sample.thread_ns);
+  handed.outcome = sample.labels.outcome;
+  handed.flags = sample.labels.flags;
+  handed.label_bytes = label_bytes_;
+  // The stack leads into a mapping that no record has announced: the kernel had no room for the
+  // record, or has not written it yet.
+  if (sample.stack.end == LS_STACK_NO_MAPPING) tables_->on_mapping(sample.pid);
+  if (sample.stack.end == LS_STACK_NO_TABLE && !sample.stack.user.empty()) {
+    tables_->want(sample.pid, sample.stack.user.back() & ~LS_FRAME_BY_FP);
+  }
+  handler_->on_sample(handed);
+}
+
+void LoadedSampler::hand_out(const EndedThread& ended) {
+  handler_->on_thread_end(ended.pid, ended.tid, ended.ran_ns);
+}
+
+Status LoadedSampler::wait(milliseconds timeout) {
+  const auto wakes = reports_->let_wake();
+  if (!wakes) return wakes.error();
+  if (!*wakes) timeout = std::min(timeout, milliseconds(1));  // a report may then
+  std::array<epoll_event, 3> ready{};
+  const int count =
+      epoll_wait(epoll_.get(), ready.data(), ready.size(), static_cast<int>(timeout.count()));
+  if (count < 0 && errno != EINTR) return system_error(errno, "cannot wait for samples");
+  for (int i = 0; i < count; ++i) reports_->on_ready(ready[i].data.fd);
+  return {};
+}
+
+Status LoadedSampler::consume(EventHandler& handler) {
+  handler_ = &handler;
+  taken_bytes_ = 0;
+  int result = ring_buffer__consume(ring_);
+  more_ = result == -EAGAIN;
+  if (result < 0 && !more_) return system_error(-result, "cannot read the ring buffer");
+  if (Status status = look_at_counters(); !status) return status;
+  reports_->take(handler);
+  tables_->work();
+  return {};
+}
+
+Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
+  processes_->ask_first_threads();
+  events_->change_rates();
+  if (Status status = wait(more_ ? milliseconds(0) : timeout); !status) return status;
+  return consume(handler);
+}
+
+// Holds the rate of samples of waits, and looks for lost events of processes.
+//
+// Fork, exec and exit come through the same ring as samples, so that all stay in order. If the ring
+// was full, records are lost, but the map of processes still shows what has happened.
+Status LoadedSampler::look_at_counters() {
+  auto counts = object_->counters();
+  if (!counts) return std::move(counts).error();
+  const auto& value = counts->value;
+  if (waits_) {
+    if (Status status = waits_->hold_budget(); !status) return status;
+  }
+  std::uint64_t lost =
+      value[LS_COUNT_DROPPED_FORK] + value[LS_COUNT_DROPPED_EXEC] + value[LS_COUNT_DROPPED_EXIT];
+  if (lost == lost_events_ || more_) return {};
+  lost_events_ = lost;
+
+  for (const ProcessRecord& event : processes_->missed()) {
+    // missed() adds an exec behind each fork, so each process counts once.
+    if (event.kind != ProcessRecord::Kind::kFork) ++own_.events_recovered;
+    take_process(event);
+  }
+  return {};
+}
+
+}  // namespace labelscope

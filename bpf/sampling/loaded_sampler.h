@@ -1,0 +1,146 @@
+// This is the sampler's half in user space:
+//
+//   ring buffer --> records.h --+-- SAMPLE, complete ----------------------> handler
+//                               +-- SAMPLE with a retry_id --> HeldSamples
+//                               +-- LABELS (its answer) -----> HeldSamples --> handler
+//                               +-- FORK, EXEC, EXIT --------> ProcessTable -> handler, tables
+//                               +-- THREAD_END --------------> ThreadClocks -> handler
+//                               +-- THREAD_WAITS ------------> SampledWaits
+//                               +-- LABEL_SET ---------------------------> handler
+//
+//   rings of the perf events --> MappingReports ----------------------------> handler, tables
+//
+// The tables are those of a way to take stacks (stack_tables.h). sampler.cc begins and ends, and
+// drain.cc takes what comes in between.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bpf/load/bpf_object.h"
+#include "bpf/sampling/held_samples.h"
+#include "bpf/sampling/mapping_reports.h"
+#include "bpf/sampling/perf_events.h"
+#include "bpf/sampling/process_table.h"
+#include "bpf/sampling/sampled_waits.h"
+#include "bpf/sampling/sampler.h"
+#include "bpf/sampling/thread_clocks.h"
+#include "bpf/sampling/thread_times.h"
+#include "bpf/unwind/stack_tables.h"
+#include "bpf/wire/records.h"
+#include "labelscope/unique_fd.h"
+#include "process/first_looks.h"
+
+struct ring_buffer;
+
+namespace labelscope {
+
+class LoadedSampler final : public BpfSampler {
+ public:
+  static Result<std::unique_ptr<BpfSampler>> open(const SamplerOptions& options);
+  explicit LoadedSampler(std::vector<Pid> first_processes) : looks_(std::move(first_processes)) {}
+  ~LoadedSampler() override;
+
+  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override {
+    Status status = processes_->set(pid, recipes);
+    if (status) tables_->set(pid, looks_.of(pid));
+    return status;
+  }
+  Status set_running_process(Pid pid) override {
+    clocks_.begin(pid);  // before it is sampled: each sample's time is later
+    Status status = set_process(pid, {&kNotPlanned, 1});
+    if (status && waits_) status = waits_->begin(pid);
+    return status;
+  }
+  Status set_before_exec(Pid pid, UniqueFd program) override {
+    tables_->expect(std::move(program));
+    return processes_->set(pid, {}, true);
+  }
+  Status remove_process(Pid pid) override {
+    tables_->forget(pid);
+    return processes_->remove(pid);
+  }
+  const OneLook* first_look(Pid pid) const override { return looks_.of(pid); }
+  Status start() override;
+  Status drain(EventHandler& handler, std::chrono::milliseconds timeout) override;
+  Status stop(EventHandler& handler) override;
+  Counters counters() const override;
+  std::string_view event_name() const override { return events_->name(); }
+  std::vector<WaitTotal> wait_totals() const override {
+    return waits_ ? waits_->totals() : std::vector<WaitTotal>{};
+  }
+  std::vector<BlameTotal> blame_totals() const override {
+    return waits_ ? waits_->blame() : std::vector<BlameTotal>{};
+  }
+  ThreadLedgers thread_ledgers() const override {
+    return waits_ ? waits_->ledgers() : ThreadLedgers{};
+  }
+  bool retries() const override { return object_->retries(); }
+  std::string_view retry_problem() const override { return object_->retry_problem(); }
+  bool retries_refused() const override { return object_->retries_refused(); }
+  int program_fd() const override { return object_->program_fd(); }
+
+ private:
+  // Counters that only user space keeps.
+  struct OwnCounts {
+    std::uint64_t malformed_records = 0;
+    std::uint64_t samples_not_held = 0;
+    std::uint64_t events_recovered = 0;
+  };
+
+  // What takes records, and waits for them (drain.cc).
+  static int on_record(void* self, void* data, std::size_t size);
+  void take(std::span<const std::byte> bytes);
+  void take_sample(const SampleRecord& sample, std::span<const std::byte> bytes);
+  void take_answer(const AnswerRecord& answer);
+  void take_process(const ProcessRecord& event);
+  void hand_out(const EndedThread& ended);
+  void hand_out(const SampleRecord& sample);
+  Status wait(std::chrono::milliseconds timeout);
+  Status consume(EventHandler& handler);
+  Status look_at_counters();
+
+  Status open_waits();
+  Status settle(EventHandler& handler);
+  void begin_clocks();
+  void freeze_clocks();
+
+  std::unique_ptr<BpfObject> object_;
+  std::optional<PerfEvents> events_;
+  UniqueFd epoll_;
+  ring_buffer* ring_ = nullptr;
+  std::size_t ring_bytes_ = 0;
+  std::chrono::milliseconds tables_wait_{};
+
+  EventHandler* handler_ = nullptr;  // set during drain() and stop()
+  ThreadClocks clocks_;
+  ThreadTimes thread_times_;
+  std::uint64_t began_ns_ = 0;  // when the clocks had begun
+  std::optional<ProcessTable> processes_;
+  std::unique_ptr<StackTables> tables_;
+  FirstLooks looks_;  // until sampling begins
+  std::optional<MappingReports> reports_;
+  std::optional<SampledWaits> waits_;  // if the mode samples them
+  HeldSamples held_;
+  std::vector<std::byte> label_bytes_;
+  std::size_t taken_bytes_ = 0;  // bytes that the current consume() has taken
+  bool more_ = false;            // the last consume() ended before the ring was empty
+  std::uint64_t answers_ = 0;
+  // This counts, by outcome, the answers whose samples were not held because there was no room.
+  // These samples went out as vanished, so the counters move them from the outcome that the kernel
+  // has counted to "vanished".
+  std::array<std::uint64_t, LS_OUTCOME_COUNT> unheld_answers_{};
+  std::uint64_t lost_events_ = 0;
+  OwnCounts own_;
+  std::optional<ls_counters> final_;
+};
+
+}  // namespace labelscope
