@@ -192,7 +192,7 @@ void UnwindProcesses::refresh(Pid pid, const OneLook* look) {
 // Replaces the list of the process by a list of what is known now.
 void UnwindProcesses::publish(Pid pid, KnownProcess& process) {
   process.changed = false;
-  process.has_wanted = false;
+  if (has_wanted(process)) process.wanted.reset();
   std::vector<ls_unwind_mapping> mappings;
   auto list = std::make_shared<List>();
   for (const CodeMapping& mapping : process.mappings) {
@@ -330,10 +330,6 @@ void UnwindProcesses::take_tables() {
         process.mappings.begin(), process.mappings.end(), [&](const CodeMapping& mapping) {
           return mapping.file && std::binary_search(arrived.begin(), arrived.end(), *mapping.file);
         });
-    if (process.wanted && std::ranges::binary_search(arrived, *process.wanted)) {
-      process.wanted.reset();
-      process.has_wanted = true;
-    }
   }
 }
 
@@ -351,25 +347,30 @@ void UnwindProcesses::work() {
     processes_[pid].refresh_at.reset();
     refresh(pid, nullptr);
   }
-  publish_changed();
+  publish_changed(builder_.is_idle());
 }
 
-void UnwindProcesses::publish_changed() {
+// Whether nothing more will come of the table that is wanted.
+bool UnwindProcesses::has_wanted(const KnownProcess& process) const {
+  if (!process.wanted) return false;
+  const auto file = files_.find(*process.wanted);
+  return file == files_.end() || !file->second.is_asked_for;
+}
+
+void UnwindProcesses::publish_changed(bool at_once) {
   const auto now = Clock::now();
   for (auto& [pid, process] : processes_) {
     if (!process.changed) continue;
     const auto age = now - process.published;
-    const bool at_once = builder_.is_idle() || (process.has_wanted && age > kLeastPause);
-    if (age > kAgain || (at_once && !process.without_room)) publish(pid, process);
+    const bool soon = at_once || (has_wanted(process) && age > kLeastPause);
+    if (age > kAgain || (soon && !process.without_room)) publish(pid, process);
   }
 }
 
 void UnwindProcesses::wait(milliseconds timeout) {
   static_cast<void>(builder_.wait(timeout));
   take_tables();
-  for (auto& [pid, process] : processes_) {
-    if (process.changed && !process.without_room) publish(pid, process);
-  }
+  publish_changed(true);
 }
 
 void UnwindProcesses::want(Pid pid, Address address) {

@@ -95,9 +95,7 @@ class UnwindProcesses final : public StackTables {
     bool changed = false;       // set if its list must be made again
     bool without_room = false;  // set if its newest list found no room
     bool inherited = false;     // set if its mappings are those that its parent was known to have
-    // The file for want of whose table a stack has ended, and whether that table has come.
-    std::optional<std::uint64_t> wanted;
-    bool has_wanted = false;
+    std::optional<std::uint64_t> wanted;  // the file for want of whose table a stack has ended
     Clock::time_point published;
     Clock::time_point began;   // when it was first seen, or has executed a program
     unsigned quick_looks = 0;  // since then
@@ -113,7 +111,8 @@ class UnwindProcesses final : public StackTables {
   std::uint64_t add_file(UniqueFd fd, TableBuilder::Order order);
   void refresh(Pid pid, const OneLook* look);
   void take_tables();
-  void publish_changed();
+  bool has_wanted(const KnownProcess& process) const;
+  void publish_changed(bool at_once);
   void publish(Pid pid, KnownProcess& process);
   void retire(std::shared_ptr<List> list);
   void drop_retired();
