@@ -22,6 +22,9 @@ class Target {
   virtual ~Target() = default;
   // Code that the process has copied out of a file, to the same addresses, has that file.
   virtual Result<std::vector<Mapping>> mappings() const = 0;
+  // Returns the same without a copy, for as long as the target lives; null if it does not keep
+  // them, or if there are none.
+  virtual const std::vector<Mapping>* kept_mappings() const { return nullptr; }
   // Opens the file behind a mapping: the very file that is mapped, even if its name now leads to
   // another.
   virtual Result<UniqueFd> open_file(const Mapping& mapping) const = 0;

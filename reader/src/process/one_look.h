@@ -31,7 +31,8 @@ class OneLook final : public Target {
   }
 
   Result<std::vector<Mapping>> mappings() const override { return look(); }
-  // Returns the same without a copy.
+  const std::vector<Mapping>* kept_mappings() const override { return look() ? &*look() : nullptr; }
+  // Returns the same, or why there are none.
   const Result<std::vector<Mapping>>& look() const {
     if (!mappings_ && listed_) {
       name_copied_text(process_, *listed_);
@@ -60,24 +61,20 @@ class OneLook final : public Target {
   mutable std::optional<Result<std::vector<Mapping>>> mappings_;
 };
 
-// The mappings of a target. Those of OneLook are not copied: it must live as long.
+// The mappings of a target, which must live as long. They are copied only if it does not keep them.
 class MappingsOf {
  public:
   explicit MappingsOf(const Target& target)
-      : look_(dynamic_cast<const OneLook*>(&target)),
-        own_(look_ == nullptr ? target.mappings() : std::vector<Mapping>()) {}
+      : kept_(target.kept_mappings()),
+        own_(kept_ == nullptr ? target.mappings() : std::vector<Mapping>()) {}
 
-  explicit operator bool() const { return all().has_value(); }
-  const std::vector<Mapping>& operator*() const { return *all(); }
-  const std::vector<Mapping>* operator->() const { return &*all(); }
-  const Error& error() const { return all().error(); }
+  explicit operator bool() const { return own_.has_value(); }
+  const std::vector<Mapping>& operator*() const { return kept_ == nullptr ? *own_ : *kept_; }
+  const std::vector<Mapping>* operator->() const { return &**this; }
+  const Error& error() const { return own_.error(); }
 
  private:
-  const Result<std::vector<Mapping>>& all() const {
-    return look_ == nullptr ? own_ : look_->look();
-  }
-
-  const OneLook* look_;
+  const std::vector<Mapping>* kept_;
   Result<std::vector<Mapping>> own_;
 };
 
