@@ -4,8 +4,9 @@
 #include <bpf/libbpf.h>
 
 #include <cstdint>
-#include <system_error>
 #include <utility>
+
+#include "base/deaf_thread.h"
 
 namespace labelscope {
 
@@ -38,11 +39,8 @@ void FirstParts::make(bpf_map* map) {
     const int fd = made.map.get();
     made.failed = bpf_map_update_elem(made.array.get(), &first, &fd, BPF_ANY) != 0;
   };
-  try {
-    made.update = std::thread(update);
-  } catch (const std::system_error&) {
-    update();
-  }
+  made.update = start_deaf_thread(update);
+  if (!made.update.joinable()) update();
 }
 
 void FirstParts::settle() {

@@ -52,6 +52,7 @@ std::size_t text_of(const std::vector<SourceLine>& lines) {
 EarlyNames::EarlyNames(FileNamer& namer) : namer_(namer), most_files_(most_files()) {
   namer_.begin_early();
   namer_.set_cancelled([this] { return cancelled_.load(); });
+  // Not by start_deaf_thread(): the worker that this thread starts would block all signals, too.
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {

@@ -64,6 +64,14 @@ bool limit(int resource, rlim_t most, rlim_t grace = 0) {
   return ::setrlimit(static_cast<__rlimit_resource>(resource), &now) == 0;
 }
 
+// The thread that has started this process may block all signals.
+bool can_be_ended_by(int signal) {
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, signal);
+  return ::sigprocmask(SIG_UNBLOCK, &one, nullptr) == 0;
+}
+
 bool be_first_when_memory_is_short() {
   UniqueFd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   return file.valid() && ::write(file.get(), "1000", 4) == 4;
@@ -86,7 +94,8 @@ void give_up_rights(Remarks& remarks) {
 
 void limit_resources(std::uint64_t most_memory, Remarks& remarks) {
   if (!kSanitized) remarks.unless(limit(RLIMIT_AS, most_memory), "a limit of memory");
-  remarks.unless(limit(RLIMIT_CPU, kMostProcessorSeconds, 1), "a limit of processor time");
+  remarks.unless(can_be_ended_by(SIGXCPU) && limit(RLIMIT_CPU, kMostProcessorSeconds, 1),
+                 "a limit of processor time");
   remarks.unless(limit(RLIMIT_FSIZE, 0), "a limit of written files");
   remarks.unless(limit(RLIMIT_NOFILE, kMostFiles), "a limit of open files");
   remarks.unless(limit(RLIMIT_CORE, 0), "no core dump");
@@ -179,10 +188,9 @@ Status forbid_calls() {
     rule(SCMP_ACT_ALLOW, call, where(0, SCMP_CMP_EQ, PRIO_PROCESS), where(1, SCMP_CMP_EQ, 0));
   }
   if (kSanitized) {
-    for (const int call :
-         {SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigaction), SCMP_SYS(prctl),
-          SCMP_SYS(sched_getaffinity), SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep),
-          SCMP_SYS(pipe2)}) {
+    for (const int call : {SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigaction), SCMP_SYS(prctl),
+                           SCMP_SYS(sched_getaffinity), SCMP_SYS(nanosleep),
+                           SCMP_SYS(clock_nanosleep), SCMP_SYS(pipe2)}) {
       rule(SCMP_ACT_ALLOW, call);
     }
   }

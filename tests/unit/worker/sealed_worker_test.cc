@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
+#include <string>
 
 #include "cli/worker/worker.h"
 #include "support/catch.h"
@@ -94,6 +96,20 @@ TEST_CASE("sealed_worker: memory without end ends the worker, with the limit in 
   const Attempt tried = attempt(worker, "eat_memory");
   CHECK(tried.outcome.kind == Worker::Outcome::Kind::kDied);
   CHECK(tried.outcome.why == "it needs more than 1024 MiB of memory");
+}
+
+TEST_CASE("sealed_worker: the limit of time ends it, whatever the thread blocks that starts it") {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  Worker worker(compromised());
+  worker.begin();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  need_seal(worker);
+  const auto blocked = std::stoull(status_line(worker.pid(), "SigBlk"), nullptr, 16);
+  CHECK((blocked & (1ULL << (SIGXCPU - 1))) == 0);
+  CHECK((blocked & (1ULL << (SIGINT - 1))) != 0);
 }
 
 TEST_CASE("sealed_worker: it has no rights, no user of ours, no terminal and no other files") {
