@@ -73,7 +73,7 @@ Result<UnwindTable> TableWorker::build(UniqueFd file) {
     if (auto known = cache_->find(key)) return *std::move(known);
   }
   const UniqueFd same(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
-  Result<UnwindTable> table = ask_worker(std::move(file));
+  Result<UnwindTable> table = ask_worker(std::move(file), same);
   if (std::exchange(generation_, worker_.generation()) != worker_.generation()) {
     may_be_controlled_ = false;
   }
@@ -84,8 +84,8 @@ Result<UnwindTable> TableWorker::build(UniqueFd file) {
   return table;
 }
 
-Result<UnwindTable> TableWorker::ask_worker(UniqueFd file) {
-  const std::string path = path_of(file);
+// `same` is another descriptor of the file, for its name.
+Result<UnwindTable> TableWorker::ask_worker(UniqueFd file, const UniqueFd& same) {
   TableReader reader;
   Worker::Request request;
   request.task = kTableTask;
@@ -97,10 +97,10 @@ Result<UnwindTable> TableWorker::ask_worker(UniqueFd file) {
     Result<UnwindTable> table = reader.finish();
     if (table) return table;
     worker_.end();
-    note_failure(path, table.error().context);
+    note_failure(path_of(same), table.error().context);
     return table;
   }
-  if (outcome.kind != Kind::kCancelled) note_failure(path, outcome.why);
+  if (outcome.kind != Kind::kCancelled) note_failure(path_of(same), outcome.why);
   return Error{outcome.kind == Kind::kNoAnswer ? ErrorCode::kMalformed : ErrorCode::kSystem,
                outcome.why};
 }

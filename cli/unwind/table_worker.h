@@ -72,7 +72,7 @@ class TableWorker {
   Failures failures() const;
 
  private:
-  Result<UnwindTable> ask_worker(UniqueFd file);
+  Result<UnwindTable> ask_worker(UniqueFd file, const UniqueFd& same);
   void note_failure(const std::string& path, const std::string& why);
 
   std::atomic<bool> stopped_ = false;
