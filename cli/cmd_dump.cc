@@ -46,7 +46,8 @@ class Dumping {
   explicit Dumping(const DumpOptions& options)
       : options_(options),
         progress_(options.messages.progress),
-        namer_({.debug_folders = options.debug_folders}),
+        namer_({.debug_folders = options.function_names.debug_folders,
+                .debug_information = options.function_names.debug_information}),
         process_labels_(options.unpublished.of_process) {
     symbolizing_.progress = [this](std::size_t done, std::size_t all) {
       progress_.working("Naming addresses:", done, all);

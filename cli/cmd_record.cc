@@ -376,7 +376,8 @@ Status Recording::record() {
 FileNamer& Recording::namer() {
   if (!namer_) {
     namer_.emplace(FileNamer::Options{
-        .debug_folders = options_.debug_folders,
+        .debug_folders = options_.function_names.debug_folders,
+        .debug_information = options_.function_names.debug_information,
         .downloading = [this](const std::string& path, std::size_t done, std::size_t all) {
           if (naming_progress_ != nullptr) naming_progress_->fetching(path, done, all);
         }});

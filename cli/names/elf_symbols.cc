@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -66,17 +67,34 @@ std::string build_id_of(Elf* elf) {
   return hex_bytes({static_cast<const std::byte*>(id), static_cast<std::size_t>(size)});
 }
 
-// The size of what libdw unpacks as soon as it opens the debug information: compressed sections of
-// the current or the older kind (".zdebug_", with their size in the file, big-endian).
-std::uint64_t packed_size(Elf* elf) {
+// The symbol tables, what belongs to them, and where their names are.
+std::set<std::size_t> symbol_sections(Elf* elf) {
+  std::set<std::size_t> found;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    const bool symbols = header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM;
+    if (symbols || header.sh_type == SHT_SYMTAB_SHNDX) found.insert(elf_ndxscn(section));
+    if (symbols) found.insert(header.sh_link);
+  }
+  return found;
+}
+
+// The size of what libdw unpacks as soon as it opens the debug information, or libdwfl for symbols
+// alone: compressed sections of the current or the older kind (".zdebug_", with their size in the
+// file, big-endian).
+std::uint64_t packed_size(Elf* elf, NamesFrom from) {
   constexpr std::string_view kOlder = "ZLIB";
   std::size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return 0;
+  std::optional<std::set<std::size_t>> only;
+  if (from != NamesFrom::kDebugInformation) only = symbol_sections(elf);
   std::uint64_t all = 0;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr header;
     GElf_Chdr packed;
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    if (only && !only->contains(elf_ndxscn(section))) continue;
     std::uint64_t size = 0;
     const char* name = elf_strptr(elf, names, header.sh_name);
     if ((header.sh_flags & SHF_COMPRESSED) != 0) {
@@ -188,7 +206,7 @@ Result<std::unique_ptr<ElfSymbols>> ElfSymbols::open(UniqueFd file, const Option
   symbols->file_ = std::move(file);
   symbols->elf_.reset(*elf);
   symbols->finder_ = &find_debug_file;
-  const Status status = symbols->load(options.symbols_only);
+  const Status status = symbols->load();
   symbols->finder_ = nullptr;
   if (!status) return status.error();
   return symbols;
@@ -217,6 +235,7 @@ void ElfSymbols::remark(const std::string& what) {
 }
 
 void ElfSymbols::remark_packing(Elf* elf) {
+  if (from_ != NamesFrom::kDebugInformation) return;
   const char* packing = unknown_packing(elf);
   if (packing == nullptr) return;
   remark(std::string("its debug information is packed with ") + packing +
@@ -249,7 +268,7 @@ std::optional<ElfSymbols::Opened> ElfSymbols::find_right_file(
       refuse(found.text + " is of another build");
       continue;
     }
-    if (!budget_.spend(Cost::kUnpackedBytes, packed_size(elf.get()))) return std::nullopt;
+    if (!budget_.spend(Cost::kUnpackedBytes, packed_size(elf.get(), from_))) return std::nullopt;
     remark_packing(elf.get());
     return Opened{std::move(found.file), std::move(elf)};
   }
@@ -295,7 +314,7 @@ void ElfSymbols::find_alternate(Dwarf* dwarf) {
   dwarf_setalt(dwarf, alternate_.get());
 }
 
-Status ElfSymbols::load(bool symbols_only) {
+Status ElfSymbols::load() {
   Result<Extent> extent = loaded_extent(elf_.get());
   if (!extent) return std::move(extent).error();
   first_address_ = extent->first;
@@ -303,7 +322,8 @@ Status ElfSymbols::load(bool symbols_only) {
   has_symtab_ = has_section(elf_.get(), SHT_SYMTAB);
   GElf_Word crc = 0;
   if (const char* link = dwelf_elf_gnu_debuglink(elf_.get(), &crc)) debug_link_ = dwarf_text(link);
-  if (symbols_only || !budget_.spend(Cost::kUnpackedBytes, packed_size(elf_.get()))) {
+  if (from_ == NamesFrom::kOwnSymbols ||
+      !budget_.spend(Cost::kUnpackedBytes, packed_size(elf_.get(), from_))) {
     table_.emplace(elf_.get(), code_ranges(elf_.get(), 0), has_symtab_, budget_);
     read_go_functions();
     return {};
@@ -344,7 +364,8 @@ Status ElfSymbols::report_module(Address start, Address end) {
   if (dwfl_module_getelf(module_, &bias_) == nullptr) {
     return Error{ErrorCode::kMalformed, "libdwfl refuses it: " + dwfl_problem()};
   }
-  if (Dwarf* dwarf = dwfl_module_getdwarf(module_, &dwarf_bias_); dwarf != nullptr) {
+  const bool read = from_ == NamesFrom::kDebugInformation;
+  if (Dwarf* dwarf = read ? dwfl_module_getdwarf(module_, &dwarf_bias_) : nullptr) {
     dwarf_new_oom_handler(dwarf, out_of_memory);
     find_alternate(dwarf);
     scopes_.emplace(dwarf, budget_);
@@ -440,7 +461,10 @@ bool ElfSymbols::is_stripped() const { return !has_symtab_ && !has_debug_file_ &
 std::string ElfSymbols::why_nameless() const {
   if (!is_stripped()) return "no symbol covers the address (padding or hand-written assembly)";
   const bool exports = !table_->empty();
-  if (!exports && !go_) return "the file has no symbol table and no debug information";
+  if (!exports && !go_) {
+    return std::string("the file has no symbol table") +
+           (from_ == NamesFrom::kDebugInformation ? " and no debug information" : "");
+  }
   return std::string("the file is stripped (no .symtab), only its ") +
          (exports ? "exported functions" : "") + (exports && go_ ? " and " : "") +
          (go_ ? "functions in Go" : "") + " have names";

@@ -41,7 +41,7 @@ using FindDebugFile = std::function<FoundDebugFile(const WantedDebugFile&)>;
 class ElfSymbols {
  public:
   struct Options {
-    bool symbols_only = false;  // without debug information, and without libdw
+    NamesFrom from = NamesFrom::kDebugInformation;
     Budget::Limits limits;
   };
   // Fails with kMalformed, kLimit or kUnsupported if the file is of no use. Debug files are looked
@@ -56,7 +56,7 @@ class ElfSymbols {
   // Returns functions, innermost first; empty if nothing is known. A function without a name is
   // "+0x1234".
   std::vector<SourceLine> find(Address link_address, bool inlined);
-  // Whether there is debug information with source lines.
+  // Whether there is debug information with source lines, and it may be read.
   bool has_lines() const { return scopes_.has_value(); }
   // There are neither all symbols nor debug information: a debug file would help what has no name.
   bool is_stripped() const;
@@ -70,13 +70,13 @@ class ElfSymbols {
   ElfSymbols& operator=(const ElfSymbols&) = delete;
 
  private:
-  explicit ElfSymbols(const Options& options) : budget_(options.limits) {}
+  explicit ElfSymbols(const Options& options) : from_(options.from), budget_(options.limits) {}
   static int find_elf(Dwfl_Module* module, void** userdata, const char* module_name,
                       Dwarf_Addr base, char** file_name, Elf** elf);
   static int find_debuginfo(Dwfl_Module* module, void** userdata, const char* module_name,
                             Dwarf_Addr base, const char* file_name, const char* debug_link,
                             GElf_Word crc, char** debug_file);
-  Status load(bool symbols_only);
+  Status load();
   Status report_module(Address start, Address end);
   struct EndElf {
     void operator()(Elf* elf) const { elf_end(elf); }
@@ -104,6 +104,7 @@ class ElfSymbols {
     void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
   };
 
+  NamesFrom from_;
   UniqueFd file_;
   Budget budget_;
   const FindDebugFile* finder_ = nullptr;  // null when it is open

@@ -18,7 +18,7 @@ using protozero::pbf_message;
 enum class Request : protozero::pbf_tag_type {
   kFile = 1,
   kOpen,
-  kSymbolsOnly,
+  kFrom,
   kInlined,
   kClose,
   kAddresses,
@@ -60,7 +60,7 @@ std::string encode(const NamesRequest& request) {
   pbf_builder<Request> builder(body);
   builder.add_uint64(Request::kFile, request.file);
   builder.add_uint64(Request::kOpen, request.open ? 1 : 0);
-  builder.add_uint64(Request::kSymbolsOnly, request.symbols_only ? 1 : 0);
+  builder.add_uint64(Request::kFrom, static_cast<std::uint64_t>(request.from));
   builder.add_uint64(Request::kInlined, request.inlined ? 1 : 0);
   builder.add_uint64(Request::kClose, request.close ? 1 : 0);
   builder.add_uint64(Request::kFirstBytes, request.first_bytes);
@@ -82,8 +82,9 @@ Result<NamesRequest> decode_names_request(std::string_view body) {
       case Request::kOpen:
         request.open = field.number() != 0;
         break;
-      case Request::kSymbolsOnly:
-        request.symbols_only = field.number() != 0;
+      case Request::kFrom:
+        request.from = static_cast<NamesFrom>(std::min<std::uint64_t>(
+            field.number(), static_cast<std::uint64_t>(NamesFrom::kOwnSymbols)));
         break;
       case Request::kInlined:
         request.inlined = field.number() != 0;

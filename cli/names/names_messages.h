@@ -32,10 +32,17 @@ inline constexpr std::size_t kMaxAnswerText = std::size_t{16} << 20;
 inline constexpr std::size_t kMaxLines = 129;
 inline constexpr std::size_t kMaxBuildId = 64;  // in bytes
 
+// Where names come from.
+enum class NamesFrom : std::uint8_t {
+  kDebugInformation,  // debug information, which has inlined calls and lines, and symbol tables
+  kSymbols,           // symbol tables alone, also that of the debug file
+  kOwnSymbols,        // the symbol tables of the file itself, by libelf alone
+};
+
 struct NamesRequest {
   std::uint64_t file = 0;  // labelscope's number for the file
   bool open = false;
-  bool symbols_only = false;
+  NamesFrom from = NamesFrom::kDebugInformation;
   bool inlined = true;
   bool close = false;  // close it after the answer
   bool later = false;  // nobody waits for the answer: other programs go first

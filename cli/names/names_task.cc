@@ -38,7 +38,7 @@ Result<ElfSymbols*> NamesTask::opened(const NamesRequest& request, Message& mess
     return found;
   };
   ElfSymbols::Options options;
-  options.symbols_only = request.symbols_only;
+  options.from = request.from;
   auto symbols = ElfSymbols::open(std::move(message.files.front()), options, find);
   if (!symbols) return symbols.error();
   return files_.emplace(request.file, *std::move(symbols)).first->second.get();

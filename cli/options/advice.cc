@@ -27,7 +27,8 @@ constexpr Habit kForeignCommands[] = {
     {"run", "labelscope record -- CMD starts a program and records it"},
 };
 
-// perf record, py-spy record and samply record have these options, and labelscope record has not.
+// perf record, perf script, py-spy record and samply record have these options, and labelscope
+// record has not.
 constexpr Habit kForeignOptions[] = {
     {"-g", "stacks are taken without -g; --call-graph says how"},
     {"-a", "processes are recorded, not the whole machine: -p PID, -p NAME or --cgroup PATH"},
@@ -49,6 +50,7 @@ constexpr Habit kForeignOptions[] = {
     {"--freq", "-F HZ says how often samples are taken"},
     {"-i", "--no-children leaves child processes out"},
     {"--no-inherit", "--no-children leaves child processes out"},
+    {"--no-inline", "--no-debug-info leaves inlined calls and lines out"},
     {"-s", "child processes are recorded without -s; --no-children leaves them out"},
     {"--subprocesses", "child processes are recorded in any case; --no-children leaves them out"},
     {"--time", "-d TIME says how long"},

@@ -212,6 +212,17 @@ void OutputOptions::check() const {
   }
 }
 
+void FunctionNameOptions::declare(OptionList& list, const std::string& of_what) {
+  list.words("--debug-dir", "DIR",
+             "Folder with debug files, beside /usr/lib/debug (repeatable)" + of_what, debug_folders,
+             read_folders);
+  list.flag("--no-debug-info",
+            "Names from symbol tables alone, without lines and inlined calls (sooner, where there "
+            "is much debug information)" +
+                of_what,
+            debug_information, false);
+}
+
 void declare_drop_to(OptionList& list, std::optional<User>& user) {
   list.group("Rights");
   list.word("--drop-to", "USER",

@@ -50,6 +50,15 @@ struct OutputOptions {
   void check() const;  // checks all but the options of messages
 };
 
+// Record and dump have this: where names of functions come from.
+struct FunctionNameOptions {
+  std::vector<std::string> debug_folders;  // folders of debug files that the user trusts
+  bool debug_information = true;           // else names come from symbol tables alone
+
+  // `of_what` stands behind what the options do: ", for --stacks".
+  void declare(OptionList& list, const std::string& of_what);
+};
+
 // Record and dump have this: the user to become.
 void declare_drop_to(OptionList& list, std::optional<User>& user);
 

@@ -41,9 +41,7 @@ void DumpOptions::declare(OptionList& list) {
   list.flag("--stacks", "Each thread's stack", stacks);
   list.flag("--explain", "How the labels were found, or why not, step by step", explain);
   list.flag("--json", "One line of JSON for each process, with every byte", json);
-  list.words("--debug-dir", "DIR",
-             "With --stacks: folder with debug files, beside /usr/lib/debug (repeatable)",
-             debug_folders, read_folders);
+  function_names.declare(list, ", for --stacks");
   unpublished.declare(list);
   list.group("Of a process");
   list.word("--backend", "auto|ptrace|bpf",

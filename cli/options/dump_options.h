@@ -19,8 +19,8 @@ struct DumpOptions {
   TargetOptions wanted;  // either these are given
   std::string core;      // or this one
   CoreOptions core_files;
-  LabelOptions unpublished;                // labels that no program publishes
-  std::vector<std::string> debug_folders;  // folders of debug files that the user trusts
+  LabelOptions unpublished;  // labels that no program publishes
+  FunctionNameOptions function_names;
   bool json = false;
   bool stacks = false;
   bool explain = false;

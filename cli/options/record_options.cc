@@ -143,8 +143,7 @@ void RecordOptions::declare(OptionList& list) {
   declare_sampling(list, *this);
   unpublished.declare(list);
   list.group("Names");
-  list.words("--debug-dir", "DIR", "Folder with debug files, beside /usr/lib/debug (repeatable)",
-             debug_folders, read_folders);
+  function_names.declare(list, "");
   OutputOptions::declare(list, "labelscope-NAME-PID-TIME.pb.gz and .html");
   declare_drop_to(list, drop_to);
   messages.declare(list);

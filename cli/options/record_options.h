@@ -54,12 +54,12 @@ struct RecordOptions : OutputOptions {
   std::optional<ls_call_graph> call_graph;                           // input of find_call_graph()
   bool kernel_stacks = true;
   bool follow_children = true;
-  LabelOptions unpublished;                // labels that no program publishes
-  std::vector<std::string> debug_folders;  // folders of debug files that the user trusts
+  LabelOptions unpublished;  // labels that no program publishes
+  FunctionNameOptions function_names;
   std::uint32_t max_processes = 4096;
   std::uint32_t ring_mib = 0;  // 0: as many as the rate needs
   std::uint32_t unwind_mib = 256;
-  std::string unwind_cache;  // folder for unwind tables; empty: the usual one; "none": nowhere
+  std::string unwind_cache;     // folder for unwind tables; empty: the usual one; "none": nowhere
   std::optional<User> drop_to;  // user to become as soon as no more rights are needed
   std::string command_line;     // as the user typed it, for the headers of files
 

@@ -172,6 +172,7 @@ NamedFile::NamedFile(FileNamer& namer, ModuleFile file, std::string path, std::s
       task_(task),
       first_bytes_(first_bytes),
       number_(++namer.last_number_),
+      from_(namer.options_.debug_information ? NamesFrom::kDebugInformation : NamesFrom::kSymbols),
       left_(namer.options_.most_of_a_file) {
   struct stat status {};
   if (file_ == nullptr || ::fstat(file_->get(), &status) != 0) {
@@ -188,8 +189,8 @@ NamedFile::NamedFile(FileNamer& namer, ModuleFile file, std::string path, std::s
   memory_ = bounded_memory(kWorkerMemory + extra_memory(file_->get()));
   if (const auto known = namer_.troubles_.find(key_); known != namer_.troubles_.end()) {
     problem_ = known->second.why;
-    symbols_only_ = known->second.without_debug;
-    unusable_ = !symbols_only_;
+    unusable_ = !known->second.own_symbols_work;
+    from_ = NamesFrom::kOwnSymbols;
   }
 }
 
@@ -239,7 +240,7 @@ bool NamedFile::ask(std::span<const Address> addresses, bool inlined,
   NamesRequest asked;
   asked.file = number_;
   asked.inlined = inlined;
-  asked.symbols_only = symbols_only_;
+  asked.from = from_;
   asked.first_bytes = first_bytes_;
   asked.later = namer_.early_;
   asked.addresses.assign(addresses.begin(), addresses.end());
@@ -276,7 +277,8 @@ bool NamedFile::ask(std::span<const Address> addresses, bool inlined,
         now.has_lines = remarks_.has_lines;
       }
       remarks_ = std::move(now);
-      if (!remarks_.left_out.empty() && !symbols_only_) problem_ = remarks_.left_out;
+      if (!remarks_.left_out.empty() && from_ != NamesFrom::kOwnSymbols)
+        problem_ = remarks_.left_out;
       return true;
     }
     namer_.worker_.end();
@@ -320,13 +322,12 @@ void NamedFile::note_trouble(const Worker::Outcome& outcome) {
   if (task_ != kNamesTask) {
     unusable_ = true;
     problem_ = "the process that looked at it did not come to an end, " + why;
-  } else if (!symbols_only_) {
-    symbols_only_ = true;
+  } else if (from_ != NamesFrom::kOwnSymbols) {
     left_ = std::max(left_, namer_.options_.most_of_a_file / 2);
-    problem_ =
-        "its debug information was left out: the process that looked at it did not come to "
-        "an end with it, " +
-        why;
+    problem_ = std::string(from_ == NamesFrom::kSymbols ? "symbols outside of the file were"
+                                                        : "its debug information was") +
+               " left out: the process that looked at it did not come to an end with it, " + why;
+    from_ = NamesFrom::kOwnSymbols;
   } else {
     unusable_ = true;
     problem_ += "; neither with its symbols alone, " + why;

@@ -48,6 +48,8 @@ class FileNamer {
   struct Options {
     Launcher launch = launch_own_worker;
     std::vector<std::string> debug_folders = {};  // folders of --debug-dir
+    // Without it, names come from symbol tables alone, and there are no inlined calls and no lines.
+    bool debug_information = true;
     // Ends the work soon when it returns true. May be empty.
     std::function<bool()> cancelled = {};
     // May be empty, too.
@@ -88,7 +90,7 @@ class FileNamer {
  private:
   friend class NamedFile;
   struct Trouble {
-    bool without_debug = false;  // it was not tried yet, or it has worked
+    bool own_symbols_work = false;  // or were not tried yet
     std::string why;
   };
   Worker::Outcome ask(Worker::Request request, Duration& left);
@@ -155,7 +157,7 @@ class NamedFile {
   unsigned known_to_ = 0;  // the worker's generation when it opened the file
   bool opened_ = false;
   bool unusable_ = false;
-  bool symbols_only_ = false;
+  NamesFrom from_;
   bool wants_more_memory_ = false;
   bool skipped_servers_ = false;
   unsigned questions_ = 0;

@@ -4,6 +4,7 @@ llvm-symbolizer, in turns, and compares the names.
 
     tests/bench/naming.py --bench build/dev/tests/bench/bench_naming [--targets llvm,node,large]
                           [--addresses 100000] [--megabytes 1024] [--rounds 3] [--patience 120]
+                          [--tools "labelscope;labelscope, symbols;perf script"]
 
 llvm    libLLVM of this machine. It has the symbols that it exports, and no debug information.
 node    Node.js of this machine. It has all symbols, and debug information of a few files.
@@ -16,17 +17,20 @@ in the same random order, when the file is in memory already.
 
 labelscope          bench_naming: labelscope's own code, from a profile without names to one with all:
                     names, inlined calls, files and lines, demangled, in the worker, which is sealed
+labelscope, symbols the same with --symbols, as record --no-debug-info: from symbol tables alone
 perf script         a recording that has one sample at each address, made here byte by byte, for a real
                     one would not hit so many addresses; names alone
 perf script, lines  the same with -F +srcline, without inlined calls
 addr2line           addr2line -f -i, and the same of elfutils and LLVM
 
 What is printed of a tool: the median of its time, its rate beside that of labelscope, and the most memory
-that a process of it had (of labelscope its worker; anonymous memory is what is no view of the file). A
+that a process of it had (of labelscope its worker; anonymous memory is what is no view of the file). perf
+script without lines is held against labelscope with symbols alone. A
 tool that needs more than --patience seconds is ended, and its rate is that of the addresses that it has
 answered. A tool that needs more than ten seconds has one turn.
 
-Names are compared with those of addr2line. Where they differ, llvm-symbolizer says who is right. Kinds:
+Names of symbols alone have to be those of the functions that labelscope finds otherwise. These are compared
+with addr2line. Where they differ, llvm-symbolizer says who is right. Kinds:
 
 alias     Both are names of the same function.
 unnamed   labelscope gives no name: it says why, or a bound of its own was reached.
@@ -249,16 +253,19 @@ class Target:
         write_recording(self.recording, path, self.addresses)
 
 
-def run_labelscope(target, options):
-    output = f"{target.folder}/labelscope"
-    turn = Turn([options.bench, target.path, target.list, "--names", f"{output}.names"], options.patience, output=output)
-    measured = json.load(open(output, encoding="utf-8"))
-    # The program prints its own time: it reads the list of addresses before, and writes names afterwards.
-    turn.seconds = measured["seconds"]
-    turn.memory = measured["worker_kib"] / 1024
-    turn.anonymous = measured["worker_anonymous_kib"] / 1024
-    turn.answered = len(target.addresses)
-    return turn
+def run_labelscope(name, *how):
+    def run(target, options):
+        output = f"{target.folder}/{name}"
+        turn = Turn([options.bench, target.path, target.list, "--names", f"{output}.names", *how], options.patience,
+                    output=output)
+        measured = json.load(open(output, encoding="utf-8"))
+        # The program prints its own time: it reads the list of addresses before, and writes names afterwards.
+        turn.seconds = measured["seconds"]
+        turn.memory = measured["worker_kib"] / 1024
+        turn.anonymous = measured["worker_anonymous_kib"] / 1024
+        turn.answered = len(target.addresses)
+        return turn
+    return run
 
 
 def run_perf(fields):
@@ -281,8 +288,10 @@ def run_lister(*command):
     return run
 
 
+SYMBOLS = "labelscope, symbols"
 TOOLS = {
-    "labelscope": (None, run_labelscope),
+    "labelscope": (None, run_labelscope("labelscope")),
+    SYMBOLS: (None, run_labelscope("symbols", "--symbols")),
     "perf script": ("perf", run_perf("ip,sym")),
     "perf script, lines": ("perf", run_perf("ip,sym,srcline")),
     "addr2line": ("addr2line", run_lister("addr2line", "-a", "-f", "-i")),
@@ -372,12 +381,31 @@ def compare(target, tool):
     return kinds
 
 
+def compare_symbols(target):
+    """Compares the names of symbols alone with the functions that labelscope finds otherwise. There may be none, where
+    a bound of labelscope's own was reached."""
+    ours, symbols_alone = (read_names(f"{target.folder}/{name}.names") for name in ("labelscope", "symbols"))
+    kinds = collections.Counter()
+    for address, lines in ours.items():
+        name, found = lines[-1][0], symbols_alone[address]
+        if len(found) != 1 or place(found[0][1]):
+            kinds["with lines or inlined calls"] += 1
+        elif found[0][0] == name:
+            kinds["the same"] += 1
+        elif "??" in (name, found[0][0]):
+            kinds["named by symbols alone" if name == "??" else "unnamed"] += 1
+        else:
+            same = any({name, found[0][0]} <= names for names in target.functions.values())
+            kinds["another name of the function" if same else "another function"] += 1
+    print(f"names of symbols alone: {len(ours)} compared, " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
+
+
 def measure(name, target, options):
     subprocess.run(["cat", target.path], stdout=subprocess.DEVNULL, check=True)
     turns = {tool: [] for tool in TOOLS}
     for _ in range(options.rounds):
         for tool, (program, run) in TOOLS.items():
-            if program and not shutil.which(program):
+            if tool not in options.tools or (program and not shutil.which(program)):
                 continue
             if any(turn.seconds > SLOW for turn in turns[tool]):
                 continue
@@ -386,32 +414,36 @@ def measure(name, target, options):
             except RuntimeError as error:
                 print(f"{tool}: {error}", flush=True)
     ours = turns["labelscope"]
-    if not ours:
+    if not ours or SYMBOLS in options.tools and not turns[SYMBOLS]:
         sys.exit("labelscope could not name the addresses")
     seconds = {}
     for tool, each in turns.items():
+        if tool not in options.tools:
+            continue
         if not each:
             why = "failed" if not TOOLS[tool][0] or shutil.which(TOOLS[tool][0]) else "is not installed"
-            print(f"| {name:5} | {tool:18} | {why}")
+            print(f"| {name:5} | {tool:19} | {why}")
             continue
         taken = statistics.median(turn.seconds for turn in each)
         answered = max(turn.answered for turn in each)
         seconds[tool] = taken * len(target.addresses) / max(answered, 1)
         memory = statistics.median(turn.memory for turn in each)
         note = f", {answered} answered" if answered < len(target.addresses) else ""
-        if tool == "labelscope":
+        if tool in ("labelscope", SYMBOLS):
             note = f", {statistics.median(turn.anonymous for turn in each):.0f} anonymous"
-        print(f"| {name:5} | {tool:18} | {taken:7.2f} s | {seconds[tool] / seconds['labelscope']:7.2f} times |"
+        beside = seconds[SYMBOLS if tool == "perf script" and SYMBOLS in seconds else "labelscope"]
+        print(f"| {name:5} | {tool:19} | {taken:7.2f} s | {seconds[tool] / beside:7.2f} times |"
               f" {memory:5.0f} MiB{note}", flush=True)
     for said in {turn.said for turn in ours if turn.said}:
         print(said)
+    if turns[SYMBOLS]:
+        compare_symbols(target)
     if turns["addr2line"]:
         compare(target, "addr2line")
     aims = [(f"{name}: MiB of the worker", statistics.median(turn.memory for turn in ours), MOST_MEMORY)]
-    # Where there is debug information, perf script without lines does not read it.
-    for tool in ("perf script, lines" if name == "large" else "perf script", "addr2line"):
-        if tool in seconds:
-            aims.append((f"{name}: time of labelscope beside {tool}", seconds["labelscope"] / seconds[tool], 1))
+    for own, tool in ((SYMBOLS, "perf script"), ("labelscope", "perf script, lines"), ("labelscope", "addr2line")):
+        if own in seconds and tool in seconds:
+            aims.append((f"{name}: time of {own} beside {tool}", seconds[own] / seconds[tool], 1))
     return aims
 
 
@@ -424,8 +456,10 @@ def main():
     parser.add_argument("--folder", default=f"{tempfile.gettempdir()}/labelscope-bench-naming",
                         help="where the large program is kept")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tools", default=";".join(TOOLS), help="which, with semicolons; labelscope is always one")
     parser.add_argument("--patience", type=float, default=120, help="seconds, the most of a turn")
     options = parser.parse_args()
+    options.tools = ["labelscope", *options.tools.split(";")]
     options.bench = os.path.abspath(options.bench)
     os.makedirs(options.folder, exist_ok=True)
     files = {"llvm": find_llvm, "node": lambda: shutil.which("node"),

@@ -1,11 +1,12 @@
 // Names addresses of a file in the worker, as a recording does, and measures time and memory. It is
 // the part of naming.py that runs labelscope's own code.
 //
-//   bench_naming FILE ADDRESSES [--names OUT] [--here]
+//   bench_naming FILE ADDRESSES [--names OUT] [--symbols] [--here]
 //
 // ADDRESSES has a link-time address in hexadecimal digits on each line. OUT gets the names in the
 // form of `addr2line -a -f -i`: the address, and for each function its name in the symbol table
-// and its line. --here runs the worker's tasks in a thread of this process, for callgrind.
+// and its line. With --symbols, names come from symbol tables alone. --here runs the worker's tasks
+// in a thread of this process, for callgrind.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -97,7 +98,7 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-int measure(const char* path, const char* addresses, const char* names, bool here) {
+int measure(const char* path, const char* addresses, const char* names, bool symbols, bool here) {
   Profile profile;
   ProfileModule module;
   module.kind = ProfileModule::Kind::kFile;
@@ -116,6 +117,7 @@ int measure(const char* path, const char* addresses, const char* names, bool her
   const auto begin = std::chrono::steady_clock::now();
   {
     FileNamer::Options options;
+    options.debug_information = !symbols;
     options.launch = [&](std::uint64_t most_memory) {
       Result<Launched> launched = here ? launch_here(most_memory) : launch_own_worker(most_memory);
       if (launched) anonymous.watch(here ? ::getpid() : launched->pid);
@@ -156,10 +158,13 @@ int measure(const char* path, const char* addresses, const char* names, bool her
 int main(int argc, char** argv) {
   if (is_worker(argc, argv)) return worker_main(argv, kWorkerTasks);
   const char* names = nullptr;
+  bool symbols = false;
   bool here = false;
   for (int i = 3; i < argc; ++i) {
     if (std::strcmp(argv[i], "--here") == 0) {
       here = true;
+    } else if (std::strcmp(argv[i], "--symbols") == 0) {
+      symbols = true;
     } else if (std::strcmp(argv[i], "--names") == 0 && i + 1 < argc) {
       names = argv[++i];
     } else {
@@ -167,8 +172,8 @@ int main(int argc, char** argv) {
     }
   }
   if (argc < 3) {
-    std::fprintf(stderr, "usage: bench_naming FILE ADDRESSES [--names OUT] [--here]\n");
+    std::fprintf(stderr, "usage: bench_naming FILE ADDRESSES [--names OUT] [--symbols] [--here]\n");
     return 2;
   }
-  return measure(argv[1], argv[2], names, here);
+  return measure(argv[1], argv[2], names, symbols, here);
 }

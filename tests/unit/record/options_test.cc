@@ -87,6 +87,11 @@ TEST_CASE("options: --call-graph none turns off both kinds of stacks") {
   CHECK(!accepted({"-p", "1", "--no-kernel"}).kernel_stacks);
 }
 
+TEST_CASE("options: names come from debug information unless it is not wanted") {
+  CHECK(accepted({"-p", "1"}).function_names.debug_information);
+  CHECK_FALSE(accepted({"-p", "1", "--no-debug-info"}).function_names.debug_information);
+}
+
 TEST_CASE("options: keys are lists, formats follow -f or the extension") {
   RecordOptions options =
       accepted({"-p", "1", "--summary", "a,b", "--group-by", "c", "-f", "folded", "-o", "x"});

@@ -135,6 +135,23 @@ TEST_CASE("early_names: names are known before the end, and no worker is needed 
   CHECK_FALSE(profile.locations[0].lines.empty());
 }
 
+TEST_CASE("early_names: without debug information they have no lines either") {
+  const Recorded recording = recorded();
+  int launches = 0;
+  FileNamer namer({.launch = only_once(launches), .debug_information = false});
+  Profile profile = recording.profile();
+  EarlyNames early(namer);
+  name_all(early, recording, 2);
+  early.finish();
+  namer.end();
+  symbolize_after(early, profile, recording, namer);
+  for (std::size_t i = 0; i < 2; ++i) {
+    REQUIRE(profile.locations[i].lines.size() == 1);
+    CHECK(profile.locations[i].has_name());
+    CHECK(profile.locations[i].lines[0].file.empty());
+  }
+}
+
 TEST_CASE("early_names: what is new at the end is asked for then") {
   const Recorded recording = recorded();
   FileNamer namer(honest_naming());

@@ -34,7 +34,7 @@ Launcher worker_that(const std::function<void(Channel&)>& act) {
       Message message = std::move(**request);
       message.body.erase(0, message.body.find('\0') + 1);
       const auto asked = decode_names_request(message.body);
-      if (!asked->symbols_only) act(channel);
+      if (asked->from != NamesFrom::kOwnSymbols) act(channel);
       Conversation conversation(channel);
       (void)honest(std::move(message), conversation);
       (void)channel.send({Message::Kind::kDone, {}, {}}, 10s);

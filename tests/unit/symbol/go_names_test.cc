@@ -44,10 +44,11 @@ TEST_CASE("go names: a stripped program has the functions of its twin") {
 }
 
 TEST_CASE("go names: addresses of a stripped program have names, and others lack symbols") {
-  for (const bool symbols_only : {true, false}) {
+  for (const auto from :
+       {NamesFrom::kDebugInformation, NamesFrom::kSymbols, NamesFrom::kOwnSymbols}) {
     const FindDebugFile nothing = [](const WantedDebugFile&) { return FoundDebugFile{}; };
-    const auto symbols = ElfSymbols::open(program("stripped"),
-                                          {.symbols_only = symbols_only, .limits = {}}, nothing);
+    const auto symbols =
+        ElfSymbols::open(program("stripped"), {.from = from, .limits = {}}, nothing);
     REQUIRE(symbols);
     const FunctionSymbol unit = function_of(program("static"), "main.unit");
     for (const Address at : {unit.start, unit.end - 1}) {

@@ -153,7 +153,7 @@ TEST_CASE("names_messages: requests arrive as they were") {
   NamesRequest request;
   request.file = 7;
   request.open = true;
-  request.symbols_only = true;
+  request.from = NamesFrom::kSymbols;
   request.inlined = false;
   request.close = true;
   request.addresses.assign(kMaxAddresses, UINT64_MAX);
@@ -163,7 +163,7 @@ TEST_CASE("names_messages: requests arrive as they were") {
   REQUIRE(decoded);
   CHECK(decoded->file == 7);
   CHECK(decoded->open);
-  CHECK(decoded->symbols_only);
+  CHECK(decoded->from == NamesFrom::kSymbols);
   CHECK_FALSE(decoded->inlined);
   CHECK(decoded->close);
   CHECK(decoded->addresses == request.addresses);

@@ -1,10 +1,16 @@
 // Tests stripped files, with and without a debug file beside them.
+#include <elf.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 
+#include "cli/names/elf_symbols.h"
 #include "cli/text/text.h"
 #include "loaded_module.h"
 #include "probe.h"
@@ -267,4 +273,127 @@ TEST_CASE("elf_symbols: --debug-dir is searched by build ID, and another build i
   const Profile right = lines();
   REQUIRE(right.locations[0].lines.size() == 1);
   CHECK(right.locations[0].lines[0].line == local.line);
+}
+
+namespace {
+
+Profile named_by_symbols(const LoadedModule& loaded, const std::vector<Address>& addresses) {
+  FileNamer::Options naming = honest_naming();
+  naming.debug_information = false;
+  return symbolize_addresses(loaded, addresses, {}, std::move(naming));
+}
+
+void check_one_function(const Location& location, const std::string& function) {
+  REQUIRE(location.lines.size() == 1);
+  CHECK(location.lines[0].function == function);
+  CHECK(location.lines[0].system_name.str().starts_with("_Z"));
+  CHECK(location.lines[0].file.empty());
+  CHECK(location.lines[0].line == 0);
+}
+
+constexpr const char* kLocal = "probe::(anonymous namespace)::local_function";
+
+}  // namespace
+
+TEST_CASE("elf_symbols: without debug information a frame is its function, whole and demangled") {
+  probe::Place inlined;
+  probe::outermost(inlined);
+  probe::Place local;
+  probe::through_local(local);
+  const Profile profile =
+      named_by_symbols(module_at(inlined.address), {inlined.address, local.address});
+  check_one_function(profile.locations[0], "probe::outermost");
+  check_one_function(profile.locations[1], kLocal);
+  CHECK(profile.modules[0].symbol_problem.empty());
+  CHECK(profile.modules[0].build_id.size() == 40);
+}
+
+TEST_CASE("elf_symbols: without debug information, debug files and packed symbols give names") {
+  probe::Place inlined;
+  probe::outermost(inlined);
+  probe::Place local;
+  probe::through_local(local);
+  const auto check = [&](const Copies& copies) {
+    const Profile profile =
+        named_by_symbols(copies.loaded(local.address), {inlined.address, local.address});
+    check_one_function(profile.locations[0], "probe::outermost");
+    check_one_function(profile.locations[1], kLocal);
+    CHECK(profile.modules[0].symbol_problem.empty());
+  };
+  Copies beside;
+  beside.objcopy(std::string("--only-keep-debug --remove-section=.note.gnu.build-id '") +
+                 paths::kProbe + "' '" + beside.debug + "'");
+  beside.strip("--add-gnu-debuglink=libprobe.debug");
+  check(beside);
+  Copies packed;
+  add_packed_symbols(packed, "xz -c names > packed");
+  check(packed);
+}
+
+TEST_CASE("elf_symbols: without debug information, a debug file is not looked for in vain") {
+  Copies copies;
+  copies.objcopy(std::string("--strip-debug '") + paths::kProbe + "' '" + copies.stripped + "'");
+  for (const auto from : {NamesFrom::kDebugInformation, NamesFrom::kSymbols}) {
+    bool asked = false;
+    const FindDebugFile nothing = [&](const WantedDebugFile&) {
+      asked = true;
+      return FoundDebugFile();
+    };
+    UniqueFd file(::open(copies.stripped.c_str(), O_RDONLY | O_CLOEXEC));
+    const auto symbols = ElfSymbols::open(std::move(file), {.from = from, .limits = {}}, nothing);
+    REQUIRE(symbols.has_value());
+    CHECK(asked == (from == NamesFrom::kDebugInformation));
+    CHECK_FALSE((*symbols)->has_lines());
+    CHECK_FALSE((*symbols)->is_stripped());
+  }
+}
+
+// Makes a section of the file one that is compressed, and a terabyte large.
+static void pack(const std::string& path, const std::function<bool(const Elf64_Shdr&)>& which) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  Elf64_Ehdr header;
+  REQUIRE(file.read(reinterpret_cast<char*>(&header), sizeof header));
+  for (std::uint64_t i = 0, at = header.e_shoff; i < header.e_shnum;
+       ++i, at += sizeof(Elf64_Shdr)) {
+    Elf64_Shdr section;
+    REQUIRE(file.seekg(static_cast<std::streamoff>(at)));
+    REQUIRE(file.read(reinterpret_cast<char*>(&section), sizeof section));
+    if (!which(section)) continue;
+    section.sh_flags |= SHF_COMPRESSED;
+    REQUIRE(file.seekp(static_cast<std::streamoff>(at)));
+    REQUIRE(file.write(reinterpret_cast<const char*>(&section), sizeof section));
+    const Elf64_Chdr packed{ELFCOMPRESS_ZLIB, 0, std::uint64_t{1} << 40, 1};
+    REQUIRE(file.seekp(static_cast<std::streamoff>(section.sh_offset)));
+    REQUIRE(file.write(reinterpret_cast<const char*>(&packed), sizeof packed));
+    return;
+  }
+  FAIL("there is no such section");
+}
+
+TEST_CASE("elf_symbols: without debug information, only what is packed of symbols has to be paid") {
+  const auto is_debug = [](const Elf64_Shdr& section) {
+    return section.sh_type == SHT_PROGBITS && (section.sh_flags & SHF_ALLOC) == 0 &&
+           section.sh_size > sizeof(Elf64_Chdr);
+  };
+  const auto is_symbols = [](const Elf64_Shdr& section) { return section.sh_type == SHT_SYMTAB; };
+  probe::Place local;
+  probe::through_local(local);
+  for (const bool symbols : {false, true}) {
+    Copies copies;
+    copies.objcopy(std::string("--only-keep-debug --remove-section=.note.gnu.build-id '") +
+                   paths::kProbe + "' '" + copies.debug + "'");
+    pack(copies.debug, symbols ? std::function<bool(const Elf64_Shdr&)>(is_symbols) : is_debug);
+    copies.objcopy(std::string("--strip-all --remove-section=.note.gnu.build-id ") +
+                   "--add-gnu-debuglink=libprobe.debug '" + paths::kProbe + "' '" +
+                   copies.stripped + "'");
+    const Profile profile = named_by_symbols(copies.loaded(local.address), {local.address});
+    INFO(profile.modules[0].symbol_problem);
+    if (!symbols) {
+      check_one_function(profile.locations[0], kLocal);
+      CHECK(profile.modules[0].symbol_problem.empty());
+    } else {
+      CHECK_FALSE(profile.locations[0].has_name());
+      CHECK(profile.modules[0].symbol_problem.find("536,870,912 bytes") != std::string::npos);
+    }
+  }
 }
