@@ -56,9 +56,12 @@ bool run(Demangler demangler, const char* mangled, int options, Output& out) {
 std::string_view without_suffix(std::string_view name) {
   std::size_t version = name.find('@');
   if (version != std::string_view::npos && version > 0) name = name.substr(0, version);
-  std::size_t moved = name.rfind(".llvm.");
+  constexpr std::string_view kMoved = ".llvm.";
+  // Few names have it, and looking from the end takes much longer.
+  std::size_t moved = name.find(kMoved);
+  if (moved != std::string_view::npos) moved = name.rfind(kMoved);
   if (moved != std::string_view::npos && moved > 0) {
-    std::string_view digits = name.substr(moved + 6);
+    std::string_view digits = name.substr(moved + kMoved.size());
     bool numeric =
         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (numeric) name = name.substr(0, moved);
@@ -80,7 +83,9 @@ std::string demangle(std::string_view mangled) {
 
   Output out;
   // Try Rust first: its legacy names are valid C++ names too, but with a hash and escapes in them.
-  if (run(rust_demangle_callback, name.c_str(), DMGL_NO_OPTS, out)) {
+  constexpr std::string_view kHash = "17h";  // the length of the hash, and how it begins
+  const bool may_be_rust = name.starts_with("_R") || name.find(kHash) != std::string::npos;
+  if (may_be_rust && run(rust_demangle_callback, name.c_str(), DMGL_NO_OPTS, out)) {
     return std::string(out.text.data(), out.size);
   }
   int options = DMGL_ANSI;

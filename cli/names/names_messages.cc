@@ -152,20 +152,22 @@ Result<WantedDebugFile> decode_wanted_debug_file(std::string_view body) {
   return wanted;
 }
 
-std::uint32_t NamesWriter::number_of(const std::string& text) {
+std::uint32_t NamesWriter::number_of(const SharedText& text, Numbered& last) {
   if (text.empty()) return 0;
   if (text.size() > kMaxAnswerText - text_) {
     left_out_text_ = true;
     return 0;
   }
   text_ += text.size();
+  if (text.is_copy_of(last.text)) return last.number;
+  last.text = text;
   const auto known = known_.find(text);
-  if (known != known_.end()) return known->second;
+  if (known != known_.end()) return last.number = known->second;
   if (size_ + text.size() + kStringHead > kMostPending) flush();
   size_ += text.size() + kStringHead;
   const auto number = static_cast<std::uint32_t>(known_.size() + 1);
   strings_.push_back(known_.emplace(text, number).first->first);
-  return number;
+  return last.number = number;
 }
 
 void NamesWriter::add(const std::vector<SourceLine>& lines) {
@@ -173,9 +175,10 @@ void NamesWriter::add(const std::vector<SourceLine>& lines) {
   std::vector<std::uint32_t> numbers{static_cast<std::uint32_t>(count)};
   for (std::size_t i = 0; i < count; ++i) {
     const SourceLine& line = lines[lines.size() - count + i];
-    numbers.insert(numbers.end(),
-                   {number_of(line.function), number_of(line.system_name), number_of(line.file),
-                    static_cast<std::uint32_t>(std::max(line.line, 0))});
+    numbers.insert(
+        numbers.end(),
+        {number_of(line.function, last_function_), number_of(line.system_name, last_symbol_),
+         number_of(line.file, last_file_), static_cast<std::uint32_t>(std::max(line.line, 0))});
   }
   if (size_ + numbers.size() * kNumberSize > kMostPending) flush();
   size_ += numbers.size() * kNumberSize;

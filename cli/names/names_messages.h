@@ -92,7 +92,11 @@ class NamesWriter {
   bool has_left_out_text() const { return left_out_text_; }
 
  private:
-  std::uint32_t number_of(const std::string& text);
+  struct Numbered {
+    SharedText text;
+    std::uint32_t number = 0;
+  };
+  std::uint32_t number_of(const SharedText& text, Numbered& last);
   void flush();
 
   Send send_;
@@ -101,6 +105,8 @@ class NamesWriter {
   bool left_out_text_ = false;
   // Strings that are not sent yet.
   std::vector<std::string_view> strings_;
+  // Those of the line before: most lines have copies of them.
+  Numbered last_function_, last_symbol_, last_file_;
   std::vector<std::uint32_t> numbers_;
   std::size_t size_ = 0;
 };

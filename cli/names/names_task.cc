@@ -60,10 +60,19 @@ Status NamesTask::answer(Message message, Conversation& conversation) {
       request->addresses.size() * kTimeForEachAddress));
 
   NamesWriter writer([&](std::string body) { conversation.reply(std::move(body)); });
+  // Addresses are mostly sorted, and several are in one function.
+  SharedText name;
+  SharedText demangled;
   for (const Address address : request->addresses) {
     std::vector<SourceLine> lines = symbols.find(address, request->inlined);
     for (SourceLine& line : lines) {
-      if (line.function.empty()) line.function = demangle(line.system_name);
+      if (!line.function.empty()) continue;
+      if (line.system_name != name) {
+        name = line.system_name;
+        demangled = demangle(name);
+      }
+      line.system_name = name;
+      line.function = demangled;
     }
     writer.add(lines);
   }

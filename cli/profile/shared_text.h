@@ -41,6 +41,8 @@ class SharedText {
   }
   bool empty() const { return text_ == nullptr; }
   std::size_t size() const { return str().size(); }
+  // Whether both are copies of one text. Equal texts may be others.
+  bool is_copy_of(const SharedText& other) const { return text_ == other.text_; }
 
   friend bool operator==(const SharedText& a, const SharedText& b) {
     return a.text_ == b.text_ || a.str() == b.str();

@@ -60,6 +60,18 @@ struct Source {
   }
 };
 
+// A location, and its link-time address.
+struct Linked {
+  Address address = 0;
+  Index location = 0;
+};
+
+// A text that was looked up last, and its equal in the profile: most texts come several times.
+struct Shared {
+  SharedText given;
+  SharedText kept;
+};
+
 struct Count {
   std::size_t named = 0;
   std::size_t all = 0;
@@ -105,11 +117,13 @@ class Run {
   void run() {
     std::map<Source, std::vector<Index>> groups;
     counts_.resize(profile_.modules.size());
+    std::vector<Source> sources;
+    for (Index i = 0; i < profile_.modules.size(); ++i) sources.push_back(source_of(i));
     for (Index i = 0; i < profile_.locations.size(); ++i) {
       Index module = profile_.locations[i].module;
       if (module >= profile_.modules.size()) continue;
       ++counts_[module].all;
-      groups[source_of(module)].push_back(i);
+      groups[sources[module]].push_back(i);
     }
     text_left_ = kMaxText + kMaxTextOfLocation * profile_.locations.size();
     if (needs_worker(groups)) namer_.begin();
@@ -236,13 +250,13 @@ class Run {
       at += asked.size();
     }
     std::erase_if(locations, [&](Index i) { return !same_build(i, file); });
-    sort_by_link_address(locations);
-    for (std::size_t at = 0; at < locations.size(); ++at) {
-      const Address address = link_address(locations[at]);
-      const auto known = names.find(address);
+    const std::vector<Linked> linked =
+        by_address(locations, [this](Index i) { return link_address(i); });
+    for (std::size_t at = 0; at < linked.size(); ++at) {
+      const auto known = names.find(linked[at].address);
       if (known == names.end()) continue;
-      const bool last = at + 1 == locations.size() || link_address(locations[at + 1]) != address;
-      keep(locations[at], last ? std::move(known->second) : known->second);
+      const bool last = at + 1 == linked.size() || linked[at + 1].address != linked[at].address;
+      keep(linked[at].location, last ? std::move(known->second) : known->second);
     }
     note_nameless(locations, file);
     return true;
@@ -258,7 +272,6 @@ class Run {
       return;
     }
     std::erase_if(locations, [&](Index i) { return !same_build(i, file); });
-    sort_by_link_address(locations);
     name_all(file, locations, [this](Index i) { return link_address(i); });
     note_nameless(locations, file);
   }
@@ -277,15 +290,25 @@ class Run {
                                           : problem);
   }
 
+  template <class AddressOf>
+  static std::vector<Linked> by_address(const std::vector<Index>& locations, AddressOf address_of) {
+    std::vector<Linked> linked;
+    for (const Index i : locations) linked.push_back({address_of(i), i});
+    std::sort(linked.begin(), linked.end(),
+              [](const Linked& a, const Linked& b) { return a.address < b.address; });
+    return linked;
+  }
+
   // Looks up each address once, many at a time.
   template <class AddressOf>
   void name_all(NamedFile& file, const std::vector<Index>& locations, AddressOf address_of) {
+    const std::vector<Linked> linked = by_address(locations, address_of);
     std::vector<Address> addresses;
-    for (std::size_t at = 0; at < locations.size() && !stopped();) {
+    for (std::size_t at = 0; at < linked.size() && !stopped();) {
       addresses.clear();
       std::size_t end = at;
-      for (; end < locations.size(); ++end) {
-        const Address address = address_of(locations[end]);
+      for (; end < linked.size(); ++end) {
+        const Address address = linked[end].address;
         if (!addresses.empty() && addresses.back() == address) continue;
         if (addresses.size() == kMaxAddresses) break;
         addresses.push_back(address);
@@ -293,17 +316,12 @@ class Run {
       std::vector<std::vector<SourceLine>> names = file.find(addresses, options_.inlined);
       if (stopped()) return;
       for (std::size_t i = 0; at < end; ++at) {
-        if (address_of(locations[at]) != addresses[i]) ++i;
-        const bool last = at + 1 == end || address_of(locations[at + 1]) != addresses[i];
-        keep(locations[at], last ? std::move(names[i]) : names[i]);
+        if (linked[at].address != addresses[i]) ++i;
+        const bool last = at + 1 == end || linked[at + 1].address != addresses[i];
+        keep(linked[at].location, last ? std::move(names[i]) : names[i]);
       }
-      if (at < locations.size()) report_progress(at);
+      if (at < linked.size()) report_progress(at);
     }
-  }
-
-  void sort_by_link_address(std::vector<Index>& locations) const {
-    std::sort(locations.begin(), locations.end(),
-              [this](Index a, Index b) { return link_address(a) < link_address(b); });
   }
 
   Address link_address(Index i) const {
@@ -333,8 +351,9 @@ class Run {
     if (size > text_left_) return remember({i}, kTooMuchText);
     text_left_ -= size;
     for (SourceLine& line : lines) {
-      for (SharedText* text : {&line.function, &line.system_name, &line.file}) {
-        if (!share(*text)) return remember({i}, kTooMuchText);
+      if (!share(line.function, last_function_) || !share(line.system_name, last_symbol_) ||
+          !share(line.file, last_file_)) {
+        return remember({i}, kTooMuchText);
       }
     }
     location.lines = std::move(lines);
@@ -343,8 +362,13 @@ class Run {
 
   // Makes `text` a copy of the equal one that the profile has. Returns false if it has none and no
   // room for it.
-  bool share(SharedText& text) {
+  bool share(SharedText& text, Shared& last) {
     if (text.empty()) return true;
+    if (text.is_copy_of(last.given)) {
+      text = last.kept;
+      return true;
+    }
+    SharedText given = text;
     const auto known = texts_.find(text);
     if (known == texts_.end()) {
       const std::size_t size = kMemoryOfText + text.size();
@@ -354,6 +378,7 @@ class Run {
     } else {
       text = *known;
     }
+    last = {std::move(given), text};
     return true;
   }
 
@@ -414,6 +439,7 @@ class Run {
   std::map<Index, std::string> notes_;
   std::size_t text_left_ = 0;
   std::unordered_set<SharedText, SharedText::Hash> texts_;  // of all lines of the profile
+  Shared last_function_, last_symbol_, last_file_;
   std::size_t done_ = 0;
   bool stopped_ = false;
 };
