@@ -31,6 +31,13 @@ class Target {
   // Returns the times of the file behind a mapping, without opening it if possible, or an error if
   // they are not known.
   virtual Result<FileTimes> file_times(const Mapping& mapping) const;
+  // Does both. The times are from before anything of the file was read, or nothing if they are not
+  // known.
+  struct OpenedFile {
+    UniqueFd file;
+    std::optional<FileTimes> times;
+  };
+  virtual Result<OpenedFile> open_with_times(const Mapping& mapping) const;
   virtual const MemorySource& memory() const = 0;
   // Returns the runtime address of the main executable's program headers (AT_PHDR), if it is known.
   virtual std::optional<Address> program_headers_address() const = 0;
@@ -59,6 +66,7 @@ class LiveProcess final : public Target {
   Result<std::vector<Mapping>> mappings() const override;
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
   Result<FileTimes> file_times(const Mapping& mapping) const override;
+  Result<OpenedFile> open_with_times(const Mapping& mapping) const override;
   const MemorySource& memory() const override { return *memory_; }
   std::optional<Address> program_headers_address() const override;
   std::optional<Address> title_address() const override;

@@ -75,12 +75,7 @@ class Planner::FileSearch {
     const FileVerdict* verdict = trace_ == nullptr ? known(mapping) : nullptr;
     const bool none = verdict != nullptr && !verdict->may_publish;
     known_to_be_none_ += none ? 1 : 0;
-    if (none) return false;
-    // The times are read before the file, so that a file that is written meanwhile counts as
-    // another one.
-    const auto times = target_.file_times(mapping);
-    times_ = times ? std::optional(*times) : std::nullopt;
-    return true;
+    return !none;
   }
 
   bool is_kept(const Module& module) {
@@ -139,9 +134,12 @@ class Planner::FileSearch {
   // Notes what is known of a file before it is searched.
   void note(const Module& module) {
     const auto own = planner_.verdicts_.find(module.file);
-    if (own != planner_.verdicts_.end() && times_ && own->second->times == times_) return;
+    // The times are from before it was read: a file that is written meanwhile is another one.
+    if (own != planner_.verdicts_.end() && module.times && own->second->times == module.times) {
+      return;
+    }
     auto verdict = std::make_shared<FileVerdict>();
-    verdict->times = times_;
+    verdict->times = module.times;
     verdict->path = module.path;
     verdict->main_executable = module.file == main_file_;
     verdict->is_runtime = LibcTls::concerns(*module.image);
@@ -166,8 +164,7 @@ class Planner::FileSearch {
   FileId main_file_;
   PlanTrace* trace_;
   Planning& planning_;
-  std::size_t names_left_;          // names of thread-local variables that may still be kept
-  std::optional<FileTimes> times_;  // times of the file that is being opened
+  std::size_t names_left_;  // names of thread-local variables that may still be kept
   std::size_t known_to_be_none_ = 0;
   std::size_t open_ = 0;
   std::set<FileId> unseen_;

@@ -126,6 +126,13 @@ Result<FileTimes> Target::file_times(const Mapping& mapping) const {
   return times_of(found);
 }
 
+Result<Target::OpenedFile> Target::open_with_times(const Mapping& mapping) const {
+  const auto times = file_times(mapping);
+  auto file = open_file(mapping);
+  if (!file) return std::move(file).error();
+  return OpenedFile{*std::move(file), times ? std::optional(*times) : std::nullopt};
+}
+
 std::unique_ptr<MemorySource> open_process_memory(Pid pid) {
   return std::make_unique<ProcessMemory>(pid);
 }
@@ -240,6 +247,15 @@ Result<FileTimes> LiveProcess::file_times(const Mapping& mapping) const {
     return times_of(found);
   }
   return Target::file_times(mapping);
+}
+
+// Spares a second search for the mapping in the kernel.
+Result<Target::OpenedFile> LiveProcess::open_with_times(const Mapping& mapping) const {
+  auto file = open_file(mapping);
+  if (!file) return std::move(file).error();
+  struct stat found {};
+  if (::fstat(file->get(), &found) != 0) return system_error(errno, mapping.path);
+  return OpenedFile{*std::move(file), times_of(found)};
 }
 
 Result<UniqueFd> LiveProcess::open_file(const Mapping& mapping) const {

@@ -107,12 +107,12 @@ ModuleList list_modules(const Target& target, const std::vector<Mapping>& mappin
     bool executable = std::ranges::any_of(mapped, [](const Mapping* m) { return m->executable; });
     if (!executable || !wanted(*mapped.front())) continue;
     const std::string& path = mapped.front()->path;
-    auto fd = target.open_file(*mapped.front());
-    if (!fd) {
-      list.problems.push_back({path, std::move(fd).error()});
+    auto opened = target.open_with_times(*mapped.front());
+    if (!opened) {
+      list.problems.push_back({path, std::move(opened).error()});
       continue;
     }
-    auto image = ElfImage::open(*std::move(fd));
+    auto image = ElfImage::open(std::move(opened->file));
     if (!image) {
       list.problems.push_back({path, std::move(image).error()});
       continue;
@@ -120,7 +120,7 @@ ModuleList list_modules(const Target& target, const std::vector<Mapping>& mappin
     auto shared = std::make_shared<ElfImage>(*std::move(image));
     const std::size_t before = list.modules.size();
     for (const Copy& copy : find_copies(*shared, mapped, list.loading)) {
-      list.modules.push_back({path, file, shared, copy.bias, copy.start, copy.end});
+      list.modules.push_back({path, file, shared, copy.bias, copy.start, copy.end, opened->times});
     }
     const auto copies = std::span(list.modules).subspan(before);
     if (std::any_of(copies.begin(), copies.end(), keep)) continue;

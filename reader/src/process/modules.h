@@ -21,6 +21,8 @@ struct Module {
   Address load_bias = 0;            // runtime address minus link-time address
   Address start = 0;
   Address end = 0;  // end of the last mapping of this copy
+  // Times of the file from before it was read; nothing if they are not known.
+  std::optional<FileTimes> times{};
 
   bool contains(Address address) const { return address >= start && address < end; }
 };

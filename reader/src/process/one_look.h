@@ -47,6 +47,9 @@ class OneLook final : public Target {
   Result<FileTimes> file_times(const Mapping& mapping) const override {
     return process_.file_times(mapping);
   }
+  Result<OpenedFile> open_with_times(const Mapping& mapping) const override {
+    return process_.open_with_times(mapping);
+  }
   const MemorySource& memory() const override { return process_.memory(); }
   std::optional<Address> program_headers_address() const override {
     return process_.program_headers_address();
