@@ -293,6 +293,7 @@ class Run {
   template <class AddressOf>
   static std::vector<Linked> by_address(const std::vector<Index>& locations, AddressOf address_of) {
     std::vector<Linked> linked;
+    linked.reserve(locations.size());
     for (const Index i : locations) linked.push_back({address_of(i), i});
     std::sort(linked.begin(), linked.end(),
               [](const Linked& a, const Linked& b) { return a.address < b.address; });

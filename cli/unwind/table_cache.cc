@@ -152,7 +152,7 @@ std::string TableCache::usual_folder() {
     const char* folder = ::getenv(variable);
     return folder != nullptr && folder[0] == '/' ? std::string(folder) + rest : std::string();
   };
-  const std::string chosen = below("XDG_CACHE_HOME", "/labelscope");
+  std::string chosen = below("XDG_CACHE_HOME", "/labelscope");
   if (!chosen.empty()) return chosen;
   return ::geteuid() == 0 ? "/var/cache/labelscope" : below("HOME", "/.cache/labelscope");
 }
