@@ -1,6 +1,7 @@
 // Tests FirstLooks: what a thread has read of processes beforehand, and when that still holds.
 #include "process/first_looks.h"
 
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,20 +9,32 @@
 #include <csignal>
 #include <utility>
 
+#include "process/proc_fs.h"
 #include "support/catch.h"
 
 namespace labelscope::test {
 namespace {
 
-// A child that executes another program when it is told.
+// A child that executes another program when it is asked to, and sleeps until then: what runs in
+// it, such as a sanitizer's own code, maps nothing more.
 class Child {
  public:
   Child() {
+    std::array<int, 2> ready{};
     REQUIRE(::pipe(pipe_.data()) == 0);
+    REQUIRE(::pipe(ready.data()) == 0);
     pid_ = ::fork();
     REQUIRE(pid_ >= 0);
-    if (pid_ != 0) return;
     char byte = 0;
+    if (pid_ != 0) {
+      const bool began = ::read(ready[0], &byte, 1) == 1;
+      for (const int end : ready) ::close(end);
+      REQUIRE(began);
+      for (int i = 0; i < 60'000 && !sleeps(); ++i) ::usleep(1000);
+      REQUIRE(sleeps());
+      return;
+    }
+    [[maybe_unused]] const ssize_t written = ::write(ready[1], &byte, 1);
     if (::read(pipe_[0], &byte, 1) == 1) ::execl("/bin/sleep", "sleep", "1000", nullptr);
     ::_exit(1);
   }
@@ -33,6 +46,10 @@ class Child {
     ::close(pipe_[1]);
   }
   Pid pid() const { return Pid{pid_}; }
+  bool sleeps() const {
+    const auto stat = read_thread_stat(proc_path(Tid{pid_}, "stat"));
+    return stat && stat->state == 'S';
+  }
   void execute() const { REQUIRE(::write(pipe_[1], "x", 1) == 1); }
   void end() {
     if (pid_ == 0) return;
