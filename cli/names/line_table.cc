@@ -95,6 +95,7 @@ DebugBytes LineTable::Reader::read_header(DebugBytes bytes, std::string_view fol
   least_instruction_ = bytes.byte();
   if (version_ >= 4) most_operations_ = std::max<std::uint64_t>(bytes.byte(), 1);
   bytes.byte();  // whether rows begin statements
+  // NOLINTNEXTLINE(bugprone-signed-char-misuse): it is a signed byte
   line_base_ = static_cast<std::int8_t>(bytes.byte());
   line_range_ = bytes.byte();
   first_special_ = bytes.byte();

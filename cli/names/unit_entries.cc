@@ -159,7 +159,7 @@ bool UnitEntries::add_step(std::uint64_t name, std::uint64_t form) {
     step.what = form == DW_FORM_addr && plain ? What::kEnd : data ? What::kSize : What::kList;
   }
   // What only has to be skipped is skipped together.
-  const bool joins = steps_.size() > 0 && step.way == Way::kFixed && step.what == What::kNothing &&
+  const bool joins = !steps_.empty() && step.way == Way::kFixed && step.what == What::kNothing &&
                      joinable_ == steps_.size();
   if (joins) {
     steps_.back().size += step.size;
