@@ -12,8 +12,8 @@
 namespace labelscope::cli {
 
 struct OpenedSampler {
-  std::shared_ptr<TableWorker> tables;      // null if stacks need none
-  std::string why_no_cache;                 // why tables are not kept; empty if they are
+  std::shared_ptr<TableWorker> tables;  // null if stacks need none
+  std::string why_no_cache;             // why tables are not kept; empty if they are
   std::unique_ptr<Sampler> sampler;
   Backend backend = Backend::kPtrace;     // the backend in use, never kAuto
   const CallGraph* call_graph = nullptr;  // row of kCallGraphs
