@@ -46,20 +46,19 @@ class ThreadWorker {
   std::thread thread_;
 };
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const FuzzedFile file(data, size);
+// Names addresses of the file from all that it has, or from its symbol tables alone.
+void name_addresses(const FuzzedFile& file, bool debug_information) {
   ThreadWorker worker;
   FileNamer namer({.launch = worker.launcher(),
                    .debug_folders = {},
+                   .debug_information = debug_information,
                    .cancelled = {},
                    .most_of_a_file = kPatience,
                    .most_of_all = kPatience});
   NamedFile named(namer, std::make_shared<UniqueFd>(file.open()), "/fuzzed");
   if (!named.open()) {
     fuzzer_check(!named.problem().empty(), "a file that is not used has a reason");
-    return 0;
+    return;
   }
   // The code of most files is near the first address.
   std::vector<Address> addresses;
@@ -68,6 +67,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto names = named.find(addresses, inlined);
     fuzzer_check(names.size() == addresses.size(), "each address has an answer");
     fuzzer_check(named.is_usable(), "labelscope takes what its own worker says");
+    for (const auto& lines : names) {
+      const bool whole = lines.size() <= 1 && (lines.empty() || lines[0].line == 0);
+      fuzzer_check(debug_information || whole,
+                   "symbols alone give neither lines nor inlined calls");
+    }
   }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const FuzzedFile file(data, size);
+  for (const bool debug_information : {true, false}) name_addresses(file, debug_information);
   return 0;
 }
