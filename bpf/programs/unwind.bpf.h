@@ -238,8 +238,9 @@ static __always_inline void ls_start_unwinding(const bpf_user_pt_regs_t* registe
 #define LS_KEPT_RULES (1 << LS_KEPT_RULES_BITS)
 
 struct ls_kept_rule {
-  __u64 address; /* where it was looked up */
-  __u32 list;    /* for which list of mappings; 0 in an entry without a rule */
+  __u64 address;  /* where it was looked up */
+  __u32 list;     /* for which list of mappings; 0 in an entry without a rule */
+  __u32 is_plain; /* as ls_is_plain() says */
   struct ls_unwind_rule rule;
 };
 struct ls_kept_rules {
@@ -254,11 +255,10 @@ struct {
 } kept_rules SEC(".maps");
 
 /* Returns the only place for the rule of `address`, which may have that of another one. */
-static __always_inline struct ls_kept_rule* ls_kept_rule_at(__u32 index, __u64 address) {
-  struct ls_kept_rules* kept = bpf_map_lookup_elem(&kept_rules, &index);
+static __always_inline struct ls_kept_rule* ls_place_of_rule(struct ls_kept_rules* kept,
+                                                             __u64 address) {
   /* The multiplier is 2^64 divided by the golden ratio: neighbours get places far apart. */
   __u64 place = (address * 0x9e3779b97f4a7c15ULL) >> (64 - LS_KEPT_RULES_BITS);
-  if (!kept) return 0;
   ls_keep_together(place);
   return &kept->rules[place & (LS_KEPT_RULES - 1)];
 }
@@ -284,8 +284,9 @@ __attribute__((noinline)) int ls_find_rule(__u32 index) {
   if (!s) return 0;
   struct ls_unwind* w = &s->walk;
   __u64 address = w->pc - w->returned;
-  struct ls_kept_rule* kept = ls_kept_rule_at(index, address);
-  if (!kept) return 0;
+  struct ls_kept_rules* all = bpf_map_lookup_elem(&kept_rules, &index);
+  if (!all) return 0;
+  struct ls_kept_rule* kept = ls_place_of_rule(all, address);
   if (w->process.count && kept->list == w->process.list && kept->address == address) {
     w->rule = kept->rule;
     return LS_PLACE_KNOWN | LS_RULE_CHOSEN;
@@ -297,8 +298,47 @@ __attribute__((noinline)) int ls_find_rule(__u32 index) {
     kept->address = address;
     kept->list = w->process.list;
     kept->rule = w->rule;
+    kept->is_plain = ls_is_plain(&w->rule);
   }
   return LS_PLACE_KNOWN | LS_RULE_CHOSEN;
+}
+
+/* Adds callers as long as their rules are kept, plain, and lead to words in the window: so are most
+ * frames of a deep stack. What changes from one to the next stays in registers. */
+#define LS_PLAIN_FRAMES 16
+__attribute__((noinline)) int ls_unwind_plain_frames(__u32 index) {
+  struct ls_scratch* own = ls_scratch_at(index);
+  struct ls_unwind_scratch* s = ls_unwind_scratch_at(index);
+  struct ls_kept_rules* all = bpf_map_lookup_elem(&kept_rules, &index);
+  if (!own || !s || !all) return 0;
+  struct ls_unwind* w = &s->walk;
+  struct ls_plain_place place = {.pc = w->pc, .sp = w->sp, .fp = w->fp};
+  const __u32 list = w->process.list;
+  const __u64 before = own->sample.stack.user_frames;
+  __u64 frames = before;
+
+  if (!w->returned || w->fp_lost || w->sp_lost || w->process.count == 0) return 0;
+  for (int i = 0; i < LS_PLAIN_FRAMES; i++) {
+    const struct ls_kept_rule* kept = ls_place_of_rule(all, place.pc - 1);
+    const __u64 pc = place.pc;
+    if (kept->address != pc - 1 || kept->list != list || !kept->is_plain) break;
+    __u64 at = own->reading.labels.head.size + 8 * frames;
+    ls_keep_together(at);
+    if (frames >= LS_MAX_USER_FRAMES ||
+        at > LS_BLOCKS_LIMIT + (LS_MAX_USER_FRAMES - 1) * sizeof(__u64) ||
+        !ls_step_plainly(&w->window, &kept->rule, w->code_mask, &place))
+      break;
+    *(__u64*)(own->reading.labels.blocks + at) = frames == before ? pc | s->mark : pc;
+    frames++;
+  }
+  if (frames == before) return 0;
+  own->sample.stack.user_frames = frames;
+  s->mark = 0;
+  w->pc = place.pc;
+  w->sp = place.sp;
+  w->fp = place.fp;
+  w->rbx_at = LS_RBX_GONE;
+  return 0;
 }
 
 /* Adds the frame that the walk has come to, and goes on to its caller. Returns true if this was the
@@ -310,6 +350,7 @@ __attribute__((noinline)) int ls_unwind_frame(__u32 index) {
   struct ls_unwind* w = &s->walk;
   struct ls_memory memory = {.fault = &s->fault};
   __u32 frames = own->sample.stack.user_frames;
+  if (frames >= LS_MAX_USER_FRAMES) return 1;
   int found = ls_find_rule(index);
   if (!(found & LS_PLACE_KNOWN) && frames != 0) return 1;
   _Bool chosen = (found & LS_RULE_CHOSEN) != 0;
@@ -329,8 +370,10 @@ __attribute__((noinline)) int ls_unwind_frame(__u32 index) {
 }
 
 LS_ROUND ls_unwind_round(__u32 i, void* argument) {
+  const __u32 index = *(const __u32*)argument;
   (void)i;
-  return ls_unwind_frame(*(const __u32*)argument) != 0;
+  ls_unwind_plain_frames(index);
+  return ls_unwind_frame(index) != 0;
 }
 
 static __always_inline void ls_unwind_by_tables(const bpf_user_pt_regs_t* registers,

@@ -21,6 +21,26 @@ static __always_inline const __u32* ls_unwind_block_at(__u32 number) {
 #include "labelscope/bpf/read_user.bpf.h"
 #include "unwind/unwind_step.h"
 
+/* Goes to the caller. Where ls_step_plainly() can do that, too, it must come to the same place. */
+static void step(const struct ls_memory* memory, struct ls_unwind* walk,
+                 struct native_stack* stack) {
+  struct ls_plain_place place = {.pc = walk->pc, .sp = walk->sp, .fp = walk->fp};
+  const __u16 fp_frames = walk->fp_frames;
+  const _Bool plain = walk->returned && !walk->fp_lost && !walk->sp_lost &&
+                      ls_is_plain(&walk->rule) &&
+                      ls_step_plainly(&walk->window, &walk->rule, walk->code_mask, &place);
+  ls_unwind_apply(memory, walk);
+  if (!plain) return;
+  const _Bool same = walk->end == 0 && walk->pc == place.pc && walk->sp == place.sp &&
+                     walk->fp == place.fp && walk->returned && !walk->fp_lost && !walk->sp_lost &&
+                     walk->fp_frames == fp_frames;
+  stack->plain_steps++;
+#if !defined(__TARGET_ARCH_arm64)
+  if (walk->rbx_at != LS_RBX_GONE) stack->plain_steps_wrong++;
+#endif
+  if (!same) stack->plain_steps_wrong++;
+}
+
 struct native_stack NATIVE_UNWIND(const struct native_tables* tables,
                                   const struct ls_unwind_process* process,
                                   const struct native_start* start) {
@@ -41,7 +61,7 @@ struct native_stack NATIVE_UNWIND(const struct native_tables* tables,
     }
     if (!ls_unwind_locate(&walk) && stack.count != 0) break;
     stack.frames[stack.count++] = walk.pc;
-    if (walk.end == 0 && ls_unwind_choose(&walk)) ls_unwind_apply(&memory, &walk);
+    if (walk.end == 0 && ls_unwind_choose(&walk)) step(&memory, &walk, &stack);
   }
   stack.end = walk.end;
   stack.fp_frames = walk.fp_frames;

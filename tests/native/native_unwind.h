@@ -29,6 +29,8 @@ struct native_stack {
   __u32 count;
   __u32 fp_frames;
   enum ls_stack_end end;
+  __u32 plain_steps;       /* steps that ls_step_plainly() could take, too */
+  __u32 plain_steps_wrong; /* of these, those that have led elsewhere */
   __u64 frames[NATIVE_MAX_FRAMES];
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "native/native_unwind.h"
+#include "support/catch.h"
 #include "support/fake_memory.h"
 #include "unwind_table/build_unwind_table.h"
 
@@ -95,8 +96,10 @@ class Program {
                                1,
                                static_cast<__u32>(rules_.size())};
     const ls_unwind_process process{0, static_cast<__u32>(mappings_.size()), list, 0};
-    return arm_ ? native_unwind_arm64(&tables, &process, &start)
-                : native_unwind_x86(&tables, &process, &start);
+    const native_stack found = arm_ ? native_unwind_arm64(&tables, &process, &start)
+                                    : native_unwind_x86(&tables, &process, &start);
+    CHECK(found.plain_steps_wrong == 0);
+    return found;
   }
 
   FakeMemory memory;

@@ -1,8 +1,10 @@
 // The unwinder reads the stack in windows (stack_window.h): how often it reads, and that no window
 // reaches further than the memory does.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <random>
 #include <vector>
 
 #include "native/unwind_program.h"
@@ -93,4 +95,56 @@ TEST_CASE("unwind step: a frame pointer far below the return address is not what
   const native_stack found = program.unwind(kText + 0x110);
   CHECK(found.end == LS_STACK_ROOT);
   CHECK(frames_of(found) == Frames{kText + 0x110, kText + 0x190, kText + 0x200});
+}
+
+TEST_CASE("unwind step: a plain step leads where the general one does, or does nothing") {
+  std::mt19937_64 random(20261127);
+  const auto one_of = [&](auto... values) {
+    const std::array all{values...};
+    return all[random() % all.size()];
+  };
+  std::uint64_t plain_steps = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const bool arm = random() % 2 != 0;
+    Program program(arm);
+    std::vector<Row> rows{{0, kGap}};
+    for (std::uint64_t offset = 0x100; offset < 0x180; offset += 16) {
+      // Most are plain: others end a walk.
+      ls_unwind_rule rule = one_of(sp(16), sp(48), sp_with_fp(24), sp_with_fp(64), fp());
+      switch (random() % 16) {
+        case 0:
+          rule.cfa = static_cast<__u8>(one_of(LS_CFA_FP, LS_CFA_GAP_FP));
+          break;
+        case 1:
+          rule.ra = LS_RA_OTHER_STACK;
+          break;
+        case 2:
+          rule.fp = static_cast<__u8>(one_of(LS_FP_LOST, LS_FP_AT_FP));
+          break;
+        case 3:
+          rule.operand = static_cast<__s8>(one_of(LS_RBX_SAME, 3, LS_BY_CODE, LS_ONLY_LIKELY));
+          break;
+        case 4:
+          rule.cfa_offset = one_of(0, -16);
+          break;
+        case 5:
+          rule.fp_offset = rule.ra_offset = one_of(-24, -12, 8);
+          break;
+      }
+      rows.push_back({offset, rule});
+    }
+    rows.push_back({0x180, kRoot});
+    program.rows(rows);
+    WholeStack stack(4096);
+    for (std::uint64_t& word : stack.words) {
+      const std::uint64_t caller = kText + 0x101 + random() % 0x80;
+      word = random() % 16 != 0
+                 ? caller
+                 : one_of(kStack + 8 * (random() % 512), random() % 5000, std::uint64_t{1} << 57);
+    }
+    program.start.fp = kStack + 8 * (random() % 512);
+    program.start.code_mask = (std::uint64_t{1} << 48) - 1;
+    plain_steps += program.unwind(kText + 0x100 + random() % 0x80).plain_steps;
+  }
+  CHECK(plain_steps > 1000);
 }

@@ -454,6 +454,48 @@ static __always_inline void ls_step_by_rule(const struct ls_memory* memory, stru
   ls_go_to_caller(w, rule->ra == LS_RA_OTHER_STACK ? pair[1] + 1 : pair[1]);
 }
 
+/* Most callers are of few kinds: the CFA is so far from the stack pointer or the frame pointer, the
+ * return address is on the stack, and there may be a saved frame pointer. */
+static __always_inline _Bool ls_is_plain(const struct ls_unwind_rule* rule) {
+  return (rule->cfa == LS_CFA_SP || rule->cfa == LS_CFA_FP) && rule->ra == LS_RA_AT_CFA &&
+         (rule->fp == LS_FP_SAME || rule->fp == LS_FP_AT_CFA) &&
+         ((__u8)rule->operand & ~LS_BY_CODE) == LS_RBX_NOT_KNOWN;
+}
+
+/* Of a caller whose registers are known. */
+struct ls_plain_place {
+  __u64 pc;
+  __u64 sp;
+  __u64 fp;
+};
+
+/* Goes to the caller by a plain rule, if all words are in the window and nothing is wrong. Else
+ * this changes nothing, returns 0, and ls_unwind_apply() does the same or says what is wrong. */
+static __always_inline _Bool ls_step_plainly(const struct ls_stack_window* window,
+                                             const struct ls_unwind_rule* rule, __u64 code_mask,
+                                             struct ls_plain_place* place) {
+  __u64 cfa = (rule->cfa == LS_CFA_FP ? place->fp : place->sp) + (__s64)rule->cfa_offset;
+  __u64 pc = 0;
+  __u64 fp = place->fp;
+
+  if (cfa <= place->sp) return 0;
+  if (!ls_find_words(window, &pc, sizeof(pc), cfa + (__s64)rule->ra_offset)) return 0;
+  if (rule->fp == LS_FP_AT_CFA &&
+      !ls_find_words(window, &fp, sizeof(fp), cfa + (__s64)rule->fp_offset)) {
+    return 0;
+  }
+#if defined(__TARGET_ARCH_arm64)
+  pc &= code_mask;
+#else
+  (void)code_mask;
+#endif
+  if (pc < LS_FIRST_CODE || pc >> LS_CODE_BITS) return 0;
+  place->pc = pc;
+  place->sp = cfa;
+  place->fp = fp;
+  return 1;
+}
+
 /* Returns whether the code at w->pc is known. If not, w->end is set. Call this before the frame is
  * counted: an address that leads nowhere was no return address. */
 static __always_inline _Bool ls_unwind_locate(struct ls_unwind* w) {
