@@ -39,8 +39,15 @@ namespace labelscope::cli {
 namespace {
 
 // Events may lie this long in the kernel's buffers: short enough to plan a new library before it
-// matters, long enough that draining costs nothing.
+// matters.
 constexpr std::chrono::milliseconds kDrainInterval{20};
+// While nothing but samples comes, it is this long. Each look wakes labelscope up on a processor
+// that the target could use, which takes longer than to read the samples of 100 ms. What happens in
+// a process ends the wait.
+constexpr std::chrono::milliseconds kCalmInterval{100};
+// Then processes are asked so often whether they have ended: their ends are announced, but an
+// announcement may be lost.
+constexpr std::chrono::milliseconds kCalmLook{500};
 
 // Names of new addresses are asked for so often while it records: what is left at the end, the user
 // waits for.
@@ -171,7 +178,7 @@ Status Recording::choose_sampler() {
   auto opened = open_sampler(options_, *targets_);
   if (!opened) return with_advice(std::move(opened).error());
   opened_ = *std::move(opened);
-  return {};
+  return opened_.sampler->wake_on(signals_.fd());
 }
 
 // This is the last step before hostile memory is read, so it gives up rights.
@@ -319,20 +326,27 @@ Status Recording::record() {
   }
   bool has_offered = targets_->is_command();
   Progress progress(options_.messages.progress);
+  Clock::time_point next_look;
   bool ended = false;
   while (!ended) {
     signals_.poll();
     if (signals_.stop_requested()) break;
     if (targets_->awaited()) begin_time();
     const std::chrono::nanoseconds elapsed = Clock::now() - start_;
-    auto wait = kDrainInterval;
+    // Ptrace announces nothing by itself.
+    const bool calm =
+        opened_.backend == Backend::kBpf && !targets_->awaited() && !ended && recorder_->is_calm();
+    auto wait = calm ? kCalmInterval : kDrainInterval;
     if (options_.duration) {
       if (elapsed >= *options_.duration) break;
       wait = std::min(wait,
                       std::chrono::ceil<std::chrono::milliseconds>(*options_.duration - elapsed));
     }
     targets_->join(*recorder_);
-    ended = targets_->ended();  // asked before draining, so that their last events are taken
+    if (!calm || Clock::now() >= next_look) {
+      next_look = Clock::now() + kCalmLook;
+      ended = targets_->ended();  // asked before draining, so that their last events are taken
+    }
     if (Status status = recorder_->step(wait); !status) {
       log::error("reading samples failed: " + status.error().context);
       break;
@@ -348,8 +362,10 @@ Status Recording::record() {
       announce_publishers();
     }
     name_early();
-    progress.recording({elapsed, options_.duration, recorder_->samples(), recorder_->labelled(),
-                        recorder_->dropped()});
+    progress.recording([&] {
+      return Progress::State{elapsed, options_.duration, recorder_->samples(),
+                             recorder_->labelled(), recorder_->dropped()};
+    });
   }
   end_ = Clock::now();
   progress.clear();

@@ -86,6 +86,7 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
         hand_out(clocks_.rename(event.pid, event.former, event.thread_ns));
       }
       if (waits_) waits_->on_exec(event);
+      reports_->on_exec();
       // At once: to plan it takes longer than many programs run.
       tables_->set(event.pid, nullptr);
       handler_->on_exec(event.pid);
@@ -121,10 +122,10 @@ void LoadedSampler::hand_out(const EndedThread& ended) {
 }
 
 Status LoadedSampler::wait(milliseconds timeout) {
-  const auto wakes = reports_->let_wake();
-  if (!wakes) return wakes.error();
-  if (!*wakes) timeout = std::min(timeout, milliseconds(1));  // a report may then
-  std::array<epoll_event, 3> ready{};
+  const auto longest = reports_->let_wake();
+  if (!longest) return longest.error();
+  timeout = std::min({timeout, *longest, events_->until_change()});
+  std::array<epoll_event, 4> ready{};
   const int count =
       epoll_wait(epoll_.get(), ready.data(), ready.size(), static_cast<int>(timeout.count()));
   if (count < 0 && errno != EINTR) return system_error(errno, "cannot wait for samples");
@@ -156,7 +157,7 @@ Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
 // Fork, exec and exit come through the same ring as samples, so that all stay in order. If the ring
 // was full, records are lost, but the map of processes still shows what has happened.
 Status LoadedSampler::look_at_counters() {
-  auto counts = object_->counters();
+  auto counts = object_->counters(LS_COUNTERS_OTHERS);
   if (!counts) return std::move(counts).error();
   const auto& value = counts->value;
   if (waits_) {

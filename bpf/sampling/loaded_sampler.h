@@ -70,6 +70,7 @@ class LoadedSampler final : public BpfSampler {
   }
   const OneLook* first_look(Pid pid) const override { return looks_.of(pid); }
   Status start() override;
+  Status wake_on(int fd) override;
   Status drain(EventHandler& handler, std::chrono::milliseconds timeout) override;
   Status stop(EventHandler& handler) override;
   Counters counters() const override;

@@ -38,13 +38,16 @@ void MappingReports::take(EventHandler& handler) {
     early.event.path = early.path;
     handler.on_mapping(early.event);
   }
+  bool concerns_us = false;
   handler_.on_mapping = [&](const MappingEvent& event) {
     if (!processes_.contains(event.pid)) return;
+    concerns_us = true;
     tables_.on_mapping(event.pid);
     handler.on_mapping(event);
   };
   const std::uint64_t lost = handler_.lost;
   events_.drain(handler_);
+  if (std::exchange(woken_, false) && !concerns_us) budget_.waste();
   if (!std::exchange(handler_.was_full, false) && handler_.lost == lost) return;
   for (const Pid pid : processes_.pids()) tables_.on_mapping(pid);
   handler.on_mappings_lost();
@@ -60,15 +63,23 @@ Status MappingReports::add_to(int epoll) {
   return system_error(errno, "cannot wait for mappings");
 }
 
-Result<bool> MappingReports::let_wake() {
-  if (tables_.ready_fd() < 0 || wakes_) return true;
+Result<std::chrono::milliseconds> MappingReports::let_wake() {
+  using std::chrono::milliseconds;
+  if (tables_.ready_fd() < 0 || wakes_) return milliseconds::max();
   wakes_ = budget_.spend(WakeupBudget::Clock::now());
-  if (!wakes_) return false;
+  if (!wakes_) return std::chrono::ceil<milliseconds>(budget_.until_next());
   epoll_event interest{};
   interest.events = EPOLLIN | EPOLLONESHOT;
   interest.data.fd = events_.ready_fd();
-  if (epoll_ctl(epoll_, EPOLL_CTL_MOD, interest.data.fd, &interest) == 0) return true;
+  if (epoll_ctl(epoll_, EPOLL_CTL_MOD, interest.data.fd, &interest) == 0)
+    return milliseconds::max();
   return system_error(errno, "cannot wait for mappings");
+}
+
+void MappingReports::on_ready(int fd) {
+  if (fd != events_.ready_fd()) return;
+  wakes_ = false;
+  woken_ = true;
 }
 
 void MappingReports::add_counts(Counts& counts) const {

@@ -9,6 +9,7 @@
 //   take()               the tables and the handler learn of each mapping
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -39,11 +40,14 @@ class MappingReports {
 
   // Adds the reports to what is waited for there (epoll_wait()).
   Status add_to(int epoll);
-  // Call it before each wait. Returns whether the next report ends the wait, if that is wanted: a
-  // stack that leads into new code ends there until it is known. But only so many may do so.
-  Result<bool> let_wake();
+  // Call it before each wait, which then may last so long. The next report ends it, if that is
+  // wanted: a stack that leads into new code ends there until it is known. But only so many may do
+  // so, and until another one may, the time is short.
+  Result<std::chrono::milliseconds> let_wake();
   // Call it for each descriptor that has ended a wait.
-  void on_ready(int fd) { wakes_ &= fd != events_.ready_fd(); }
+  void on_ready(int fd);
+  // A process of the recording has begun another program, which loads its libraries now.
+  void on_exec() { budget_.fill(); }
 
   void add_counts(Counts& counts) const;
 
@@ -62,6 +66,7 @@ class MappingReports {
   int epoll_ = -1;
   WakeupBudget budget_;
   bool wakes_ = false;
+  bool woken_ = false;  // a report has ended the last wait
 };
 
 }  // namespace labelscope

@@ -243,6 +243,12 @@ void PerfEvents::change_rates() {
   if (samples_ && Clock::now() >= next_change_) draw_rates();
 }
 
+std::chrono::milliseconds PerfEvents::until_change() const {
+  if (!samples_) return std::chrono::milliseconds::max();
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_change_ - Clock::now());
+  return std::max(left, std::chrono::milliseconds(0));
+}
+
 void PerfEvents::draw_rates() {
   std::uniform_real_distribution<double> about_one(0.5, 1.5);
   const auto keep =

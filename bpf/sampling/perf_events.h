@@ -37,8 +37,10 @@ class PerfEvents {
 
   // Begins to sample.
   Status enable();
-  // Draws new rates if it is time. Call it every few milliseconds.
+  // Draws new rates if it is time. Call it when until_change() is over.
   void change_rates();
+  // Returns how long the rates stay as they are; without samples that is for ever.
+  std::chrono::milliseconds until_change() const;
   // When this returns, no program is running for these events. Mappings are reported still.
   Status disable();
   void end_reports();

@@ -87,6 +87,14 @@ Status LoadedSampler::open_waits() {
   return reports_->add_to(epoll_.get());
 }
 
+Status LoadedSampler::wake_on(int fd) {
+  epoll_event interest{};
+  interest.events = EPOLLIN | EPOLLET;
+  interest.data.fd = fd;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &interest) == 0) return {};
+  return system_error(errno, "cannot wait for signals");
+}
+
 LoadedSampler::~LoadedSampler() { ring_buffer__free(ring_); }
 
 Status LoadedSampler::start() {

@@ -3,7 +3,10 @@
 // The tables of a program that has just begun are needed at once: many programs end within three
 // milliseconds. But a compiler that makes code all the time reports hundreds of thousands of
 // mappings a second, also in processes that are not sampled.
-// So wake-ups are counted: a burst of 32 at once, and one for each millisecond later.
+// So wake-ups are counted: a burst of 32 at once, and one for each millisecond later. One that was
+// for nothing, because no process of the recording had mapped anything, costs as much as 16: a
+// busy machine wakes labelscope sixty times a second, and not a thousand times. A program that
+// begins in the recording is worth a burst.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +20,6 @@ class WakeupBudget {
 
   // Spends one wake-up. Returns false if none is left.
   bool spend(Clock::time_point now) {
-    constexpr double kMost = 32;  // a program with as many libraries loads them one by one
-    constexpr std::chrono::duration<double> kForOne = std::chrono::milliseconds(1);
     left_ = std::min(kMost, left_ + (now - last_) / kForOne);
     last_ = now;
     if (left_ < 1) return false;
@@ -26,7 +27,22 @@ class WakeupBudget {
     return true;
   }
 
+  // The wake-up that was spent last was for nothing.
+  void waste() { left_ -= kWasted - 1; }
+
+  // A program begins.
+  void fill() { left_ = kMost; }
+
+  // Returns how long it takes until the next one is there, after spend() has returned false.
+  Clock::duration until_next() const {
+    return std::chrono::ceil<Clock::duration>((1 - left_) * kForOne);
+  }
+
  private:
+  static constexpr double kMost = 32;  // a program with as many libraries loads them one by one
+  static constexpr double kWasted = 16;
+  static constexpr std::chrono::duration<double> kForOne = std::chrono::milliseconds(1);
+
   double left_ = 0;
   Clock::time_point last_;  // long ago
 };

@@ -24,6 +24,8 @@ class Signals {
 
   // Restores the signals as labelscope found them, in a child before it executes another program.
   void restore() const;
+  // Returns the descriptor that can be read when a signal has arrived.
+  int fd() const { return fd_.get(); }
   // Takes the signals that have arrived; does not block.
   void poll();
   // Begins work that may block and does not poll (writing to a pipe without a reader). From here on

@@ -62,8 +62,9 @@ void Progress::draw(std::string line) {
   drawn_ = true;
 }
 
-void Progress::recording(const State& state) {
+void Progress::recording(const std::function<State()>& ask) {
   if (!due()) return;
+  const State state = ask();
   std::string line = seconds(state.elapsed);
   if (state.duration) line += " of " + seconds(*state.duration);
   line += " s · " + with_thousands(state.samples) +

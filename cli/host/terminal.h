@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -37,8 +38,8 @@ class Progress {
     std::uint64_t labelled = 0;
     std::uint64_t dropped = 0;
   };
-  // Draws at most ten times a second; other calls return at once.
-  void recording(const State& state);
+  // Draws at most ten times a second, and asks for the state only then.
+  void recording(const std::function<State()>& state);
   // The same for a check of a process. Parts that are 0 are not shown.
   void checking(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds timeout,
                 const CheckEffort& effort);

@@ -11,15 +11,18 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// Ctrl-C is noticed this soon.
+// Ctrl-C is noticed this soon, where the watchdog has to end the work.
 constexpr std::chrono::milliseconds kTick{20};
+// Otherwise it looks so often: the limits below are seconds, and to wake up takes time of the
+// processors that the target runs on.
+constexpr std::chrono::milliseconds kRareTick{200};
 // While labelscope itself is stopped (Ctrl-Z), the watchdog does not look. Of that time, this much
 // counts.
 constexpr std::chrono::milliseconds kMostPerLook{1000};
 // A thread is held for microseconds; on a machine that swaps, perhaps for a second.
 constexpr std::chrono::seconds kLongestHold{5};
 // A request to stop (a signal) must have been taken after this time, and work must have ended.
-// labelscope takes signals fifty times a second, but not while it plans a large process.
+// labelscope takes signals at once, but not while it plans a large process.
 constexpr std::chrono::seconds kLongestDeafness{10};
 
 bool signal_waits() {
@@ -51,9 +54,10 @@ std::string Watchdog::trouble() const {
 
 void Watchdog::watch() {
   Times times;
+  const std::chrono::milliseconds tick = orders_.cancelled ? kTick : kRareTick;
   auto last = Clock::now();
   std::unique_lock lock(mutex_);
-  while (!over_.wait_for(lock, kTick, [this] { return is_over_; })) {
+  while (!over_.wait_for(lock, tick, [this] { return is_over_; })) {
     const auto now = Clock::now();
     const auto found = look(times, std::min<nanoseconds>(now - last, kMostPerLook));
     last = now;

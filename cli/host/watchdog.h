@@ -1,4 +1,4 @@
-// Ends what takes too long. A thread of its own looks fifty times a second, because labelscope
+// Ends what takes too long. A thread of its own looks several times a second, because labelscope
 // cannot do that itself: it may wait for a stop that never comes, or hang in a read of the target's
 // memory.
 //

@@ -17,6 +17,9 @@ namespace {
 // Whether samples of this kind share out the time of their threads (time_accounts.h).
 bool has_account(ls_sample_kind kind) { return kind == LS_ON_CPU || kind == LS_WHOLE_TIME; }
 
+// A new library is planned several times until then (tracked_process.cc).
+constexpr std::chrono::milliseconds kUntilCalm{1000};
+
 }  // namespace
 
 Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
@@ -32,6 +35,7 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
       samples_waits_(std::ranges::any_of(options.kinds, [](auto kind) { return is_wait(kind); })) {}
 
 Status Recorder::add(Pid pid) {
+  note_event();
   auto process = track(pid);
   // Time of a process that joins while others are sampled is the recording's from now on.
   const std::uint64_t time_before = started_ ? process_time(pid).value_or(0) : 0;
@@ -113,6 +117,7 @@ std::size_t Recorder::add_children(Pid parent) {
 }
 
 Status Recorder::start() {
+  note_event();
   table_times_.start(static_cast<std::uint64_t>(
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()));
   Status status = sampler_->start();
@@ -198,6 +203,8 @@ Status Recorder::stop() {
   }
   return status;
 }
+
+void Recorder::note_event() { last_event_ = TrackedProcess::Clock::now(); }
 
 void Recorder::note_time(Pid pid) {
   // The kernel sums up only CPU time.
@@ -290,7 +297,12 @@ void Recorder::on_sample(const Sample& sample) {
   builder_.add(sample, process_of(sample.pid));
 }
 
+bool Recorder::is_calm() const {
+  return !samples_waits_ && TrackedProcess::Clock::now() - last_event_ > kUntilCalm;
+}
+
 void Recorder::on_fork(Pid parent, Pid child) {
+  note_event();
   TrackedProcess* known = find(parent);
   auto process = known != nullptr ? std::make_unique<TrackedProcess>(child, *known) : track(child);
   if (known == nullptr) process->on_mappings_lost();  // it is planned for no other reason
@@ -300,6 +312,7 @@ void Recorder::on_fork(Pid parent, Pid child) {
 }
 
 void Recorder::on_exec(Pid pid) {
+  note_event();
   TrackedProcess* process = find(pid);
   if (process == nullptr) return;
   process->on_exec();
@@ -307,6 +320,7 @@ void Recorder::on_exec(Pid pid) {
 }
 
 void Recorder::on_exit(Pid pid) {
+  note_event();
   note_time(pid);  // this works for a zombie, too
   if (TrackedProcess* process = find(pid)) process->on_exit();
 }
@@ -324,11 +338,15 @@ void Recorder::on_mapping(const MappingEvent& event) {
   mapping.file_offset = event.file_offset;
   mapping.executable = true;
   mapping.file = {event.device_major, event.device_minor, event.inode};
-  if (mapping.file) mapping.path = event.path;
+  if (mapping.file) {
+    note_event();  // code that is made at run time comes all the time
+    mapping.path = event.path;
+  }
   process->on_mapping(mapping);
 }
 
 void Recorder::on_mappings_lost() {
+  note_event();
   for (auto& [pid, process] : processes_) process->on_mappings_lost();
 }
 

@@ -92,6 +92,9 @@ class Recorder final : private EventHandler {
   std::uint64_t plans() const { return plans_; }
   // Whether some stack so far has a part in the kernel.
   bool in_kernel() const { return in_kernel_; }
+  // Whether no process of the recording has begun, ended, or loaded anything lately, so that
+  // nothing but samples is to come. The rate of samples of waits always has to be held.
+  bool is_calm() const;
   // Those that run, and those that have ended lately. Of those that ended before, one of each kind
   // is still here, as an example for messages.
   const std::map<Pid, std::unique_ptr<TrackedProcess>>& processes() const { return processes_; }
@@ -125,6 +128,7 @@ class Recorder final : private EventHandler {
   void on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes) override;
   void on_mappings_lost() override;
 
+  void note_event();
   void note_time(Pid pid);
   TrackedProcess* find(Pid pid);
   TrackedProcess* find_gone(Pid pid);
@@ -172,6 +176,7 @@ class Recorder final : private EventHandler {
   Counts counters_;  // events that only the recorder sees
   std::uint64_t plans_ = 0;
   bool in_kernel_ = false;
+  TrackedProcess::Clock::time_point last_event_{};  // of the kinds that is_calm() names
   bool started_ = false;
   Pid first_{};  // the process that was added first
   Pid last_pid_{};

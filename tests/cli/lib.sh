@@ -283,14 +283,14 @@ record_threads() {
 }
 
 # let_look <milliseconds>: waits for this time, and until labelscope has been awake as often as it
-# is in half of that time on an idle machine, where it wakes every 20 ms. This is for what it looks
+# is in half of that time on an idle machine, where it wakes every 100 ms. This is for what it looks
 # at by the clock.
 has_been_awake() { (($(status_line "/proc/$recorder/status" voluntary_ctxt_switches) >= $1)) || is_gone "$recorder"; }
 let_look() {
   local before
   before=$(status_line "/proc/$recorder/status" voluntary_ctxt_switches)
   pause_ms "$1"
-  wait_until "labelscope looks" has_been_awake $((before + $1 / 40))
+  wait_until "labelscope looks" has_been_awake $((before + 1 + $1 / 200))
 }
 
 # at_rest <command...>: runs the command while $target is stopped, because a target whose threads

@@ -2,12 +2,15 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
@@ -241,6 +244,27 @@ void map_code_when_told(ChildSide& parent) {
 }
 
 }  // namespace
+
+TEST_CASE("sampler: a wait for samples ends as soon as there is something else to do") {
+  SampledChild child([](ChildSide& side) { side.wait_until_told(); });
+  // The rates of the events end waits, too, but seldom with so few samples.
+  auto sampler = open_sampler({.frequency_hz = 1});
+  const UniqueFd request(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  REQUIRE(request.valid());
+  REQUIRE(sampler->wake_on(request.get()));
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  const auto begin = std::chrono::steady_clock::now();
+  std::jthread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    eventfd_write(request.get(), 1);
+  });
+  for (eventfd_t there = 0; eventfd_read(request.get(), &there) != 0;)
+    REQUIRE(sampler->drain(taken, std::chrono::hours(1)));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  child.tell();
+}
 
 TEST_CASE("sampler: an executable mapping made later is reported, with its file") {
   SampledChild child(map_code_when_told);

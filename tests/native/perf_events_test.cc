@@ -103,20 +103,46 @@ TEST_CASE("perf_ring: losses and throttling are counted") {
   REQUIRE(handler.throttled == 1);
 }
 
+namespace {
+
+int spend_all(WakeupBudget& budget, WakeupBudget::Clock::time_point now) {
+  int spent = 0;
+  while (spent < 1000 && budget.spend(now)) ++spent;
+  return spent;
+}
+
+}  // namespace
+
 TEST_CASE("wakeup_budget: a burst is allowed, and then one for each millisecond") {
   using std::chrono::milliseconds;
   WakeupBudget budget;
   auto now = WakeupBudget::Clock::now();
-  const auto spend_all = [&] {
-    int spent = 0;
-    while (spent < 1000 && budget.spend(now)) ++spent;
-    return spent;
-  };
-  CHECK(spend_all() == 32);
+  CHECK(spend_all(budget, now) == 32);
   now += milliseconds(5);
-  CHECK(spend_all() == 5);
+  CHECK(spend_all(budget, now) == 5);
   now += std::chrono::microseconds(900);
-  CHECK(spend_all() == 0);
+  CHECK(spend_all(budget, now) == 0);
+  CHECK(budget.until_next() <= std::chrono::microseconds(101));
+  CHECK_FALSE(budget.spend(now + std::chrono::microseconds(90)));
+  CHECK(budget.spend(now + std::chrono::microseconds(101)));
   now += std::chrono::hours(1);
-  CHECK(spend_all() == 32);
+  CHECK(spend_all(budget, now) == 32);
+}
+
+TEST_CASE("wakeup_budget: what happens in other processes wakes labelscope once in 16 ms") {
+  WakeupBudget budget;
+  auto now = WakeupBudget::Clock::now();
+  spend_all(budget, now);
+  int spent = 0;
+  for (int i = 0; i < 1600; ++i) {
+    now += std::chrono::milliseconds(1);
+    if (!budget.spend(now)) continue;
+    ++spent;
+    budget.waste();
+    CHECK(budget.until_next() >= std::chrono::milliseconds(15));
+  }
+  CHECK(spent >= 99);
+  CHECK(spent <= 101);
+  budget.fill();
+  CHECK(spend_all(budget, now) == 32);
 }

@@ -2,6 +2,7 @@
 #include "sampling/ptrace_sampler.h"
 
 #include <dlfcn.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "labelscope/target.h"
+#include "labelscope/unique_fd.h"
 #include "process/ptrace_sampling.h"
 
 namespace labelscope::test {
@@ -76,6 +78,20 @@ TEST_CASE("ptrace_sampler: wall mode samples every thread at every tick, and add
   }) == handler.samples.size());
   CHECK(sampler->counters().stops.longest_us > 0);
   CHECK(sampler->counters().stops.longest_us >= sampler->counters().stops.median_us);
+}
+
+TEST_CASE("ptrace_sampler: a wait for samples ends as soon as there is something else to do") {
+  PtraceSamplerOptions options;
+  options.frequency_hz = 1;
+  auto sampler = open_ptrace_sampler(options);
+  REQUIRE(sampler);
+  const UniqueFd request(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  REQUIRE((*sampler)->wake_on(request.get()));
+  Handler handler;
+  const auto begin = std::chrono::steady_clock::now();
+  REQUIRE(eventfd_write(request.get(), 1) == 0);
+  REQUIRE((*sampler)->drain(handler, std::chrono::hours(1)));
+  CHECK(std::chrono::steady_clock::now() - begin < seconds(5));
 }
 
 TEST_CASE("ptrace_sampler: no thread is held while a table is made, and no sample lacks it") {

@@ -2,6 +2,8 @@
 // samples.)
 #include "sampling/ptrace_sampler.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
@@ -31,13 +33,15 @@ constexpr std::chrono::microseconds kSettleInterval{200};
 constexpr milliseconds kLongestSettling{200};
 
 // Sleeps until that time. Returns false if a signal has ended the sleep.
-bool sleep_until(Clock::time_point time) {
+// Returns false if it has ended before that: by a signal, or because `wakes` can be read.
+bool sleep_until(Clock::time_point time, int wakes = -1) {
   const auto left = std::chrono::duration_cast<nanoseconds>(time - Clock::now());
   if (left.count() <= 0) return true;
   timespec rest{};
   rest.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000);
   rest.tv_nsec = static_cast<long>(left.count() % 1'000'000'000);
-  return ::nanosleep(&rest, nullptr) == 0;
+  pollfd waker{wakes, POLLIN, 0};
+  return ::ppoll(&waker, 1, &rest, nullptr) == 0;
 }
 
 // Stops one thread, to see whether the kernel allows it. If that thread does not stop in time, this
@@ -76,6 +80,10 @@ class PtraceSampler final : public Sampler {
   Status set_running_process(Pid pid) override;
   Status remove_process(Pid pid) override;
   Status start() override;
+  Status wake_on(int fd) override {
+    wakes_ = fd;
+    return {};
+  }
   Status drain(EventHandler& handler, milliseconds timeout) override;
   Status stop(EventHandler& handler) override;
   Counters counters() const override;
@@ -104,6 +112,7 @@ class PtraceSampler final : public Sampler {
   bool started_ = false;
   std::minstd_rand random_{std::random_device{}()};
   Clock::time_point next_tick_{};
+  int wakes_ = -1;  // as wake_on() says
   Clock::time_point next_poll_{};
   std::map<Pid, std::unique_ptr<SampledProcess>> processes_;
   std::set<Pid> not_followed_;  // children that are counted as not followed
@@ -198,7 +207,7 @@ Status PtraceSampler::drain(EventHandler& handler, milliseconds timeout) {
     auto wake = std::min(end, next_poll_);
     if (awaited) wake = std::min<Clock::time_point>(wake, Clock::now() + kSettleInterval);
     if (started_) wake = std::min(wake, next_tick_);
-    if (!sleep_until(wake)) return {};
+    if (!sleep_until(wake, wakes_)) return {};
   }
 }
 

@@ -172,8 +172,9 @@ class Sampler {
   // lives until start().
   virtual const OneLook* first_look(Pid /*pid*/) const { return nullptr; }
   virtual Status start() = 0;
-  // Hands out the samples and events that there are, or waits for some until the timeout. It ends
-  // early on a signal.
+  // drain() returns early when this descriptor can be read. Call it once, before start().
+  virtual Status wake_on(int /*fd*/) { return {}; }
+  // Hands out the samples and events that there are, or waits for some until the timeout.
   virtual Status drain(EventHandler& handler, std::chrono::milliseconds timeout) = 0;
   // Takes no more samples, and hands out the rest.
   virtual Status stop(EventHandler& handler) = 0;

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "cli/record/samplers.h"
@@ -63,6 +65,28 @@ TEST_CASE("recorder: a process that executes another program while it is added i
   CHECK(sampler.plans() == 0);
   REQUIRE(recorder.step(std::chrono::milliseconds(0)));
   CHECK(sampler.plans() == 1);
+}
+
+TEST_CASE("recorder: a recording is calm a while after the last event of its processes") {
+  const auto begin = TrackedProcess::Clock::now();
+  Recorder recorder(std::make_unique<SamplerOfAnExec>(), {.period_ns = 1000});
+  REQUIRE(recorder.add(Pid{getpid()}));
+  REQUIRE(recorder.start());
+  CHECK_FALSE(recorder.is_calm());
+  while (!recorder.is_calm()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  // The last plan of a library is made so late.
+  CHECK(TrackedProcess::Clock::now() - begin >= std::chrono::milliseconds(20 + 100 + 500));
+  REQUIRE(recorder.step(std::chrono::milliseconds(0)));  // reports an exec
+  CHECK_FALSE(recorder.is_calm());
+}
+
+TEST_CASE("recorder: the rate of samples of waits is held all the time") {
+  constexpr std::array kWithWaits{LS_ON_CPU, LS_WAITING};
+  const Recorder recorder(std::make_unique<SamplerOfAnExec>(),
+                          {.kinds = kWithWaits, .period_ns = 1000});
+  CHECK_FALSE(recorder.is_calm());
+  const Recorder without(std::make_unique<SamplerOfAnExec>(), {.period_ns = 1000});
+  CHECK(without.is_calm());
 }
 
 TEST_CASE("recorder: a process that has ended is not added") {
