@@ -102,7 +102,7 @@ class TwoHooks {
     auto tables = StackTables::open(options_, object_, [](Pid) { return std::uint32_t{0}; });
     REQUIRE(tables);
     tables_ = *std::move(tables);
-    tables_->set(pid);
+    tables_->set(pid, nullptr);
     tables_->wait(std::chrono::seconds(20));
     ring_ = ring_buffer__new(map_fd(object_, "ring"), on_record, &records_, nullptr);
     REQUIRE(ring_ != nullptr);
