@@ -97,9 +97,11 @@ std::vector<Pid> of_preset_programs(std::span<const Pid> pids, const ModulePrese
     const auto [known, fresh] = seen.try_emplace({status.st_dev, status.st_ino});
     if (fresh) {
       const auto image = ElfImage::open(std::move(program));
-      known->second = image && std::ranges::any_of(presets, [&](const auto& preset) {
-                        return preset->matches(*image);
-                      });
+      // A program may have been given to its loader, which then is what runs.
+      known->second =
+          image && (!image->executable() || std::ranges::any_of(presets, [&](const auto& preset) {
+            return preset->matches(*image);
+          }));
     }
     if (known->second) found.push_back(pid);
   }
