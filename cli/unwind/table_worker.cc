@@ -84,11 +84,14 @@ Result<UnwindTable> TableWorker::build(UniqueFd file) {
   return table;
 }
 
-// `same` is another descriptor of the file, for its name.
+// `same` is another descriptor of the file, for its name; it is invalid if there could be none.
 Result<UnwindTable> TableWorker::ask_worker(UniqueFd file, const UniqueFd& same) {
   TableReader reader;
   Worker::Request request;
   request.task = kTableTask;
+  // Without another descriptor the name has to be found out while this one is there.
+  const std::string path = same.valid() ? std::string() : path_of(file);
+  const auto path_at_last = [&] { return same.valid() ? path_of(same) : path; };
   request.files.push_back(std::move(file));
   request.deadline = Worker::Clock::now() + patience_;
   request.on_reply = [&](std::string_view body) { return reader.take(body); };
@@ -97,10 +100,10 @@ Result<UnwindTable> TableWorker::ask_worker(UniqueFd file, const UniqueFd& same)
     Result<UnwindTable> table = reader.finish();
     if (table) return table;
     worker_.end();
-    note_failure(path_of(same), table.error().context);
+    note_failure(path_at_last(), table.error().context);
     return table;
   }
-  if (outcome.kind != Kind::kCancelled) note_failure(path_of(same), outcome.why);
+  if (outcome.kind != Kind::kCancelled) note_failure(path_at_last(), outcome.why);
   return Error{outcome.kind == Kind::kNoAnswer ? ErrorCode::kMalformed : ErrorCode::kSystem,
                outcome.why};
 }
