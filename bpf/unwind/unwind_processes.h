@@ -45,10 +45,14 @@ class UnwindProcesses final : public StackTables {
   void forget(Pid pid) override;
   void on_fork(Pid parent, Pid child) override;
   void on_mapping(Pid pid) override;
-  void look_again(Pid pid) override { refresh(pid, nullptr); }
+  void look_again(Pid pid) override {
+    // One that is about to be executed has no mappings of its own yet.
+    if (processes_.contains(pid)) refresh(pid, nullptr);
+  }
   void wait(std::chrono::milliseconds timeout) override;
   void want(Pid pid, Address address) override;
   void work() override;
+  std::chrono::milliseconds longest_wait() const override;
   int ready_fd() const override { return builder_.ready_fd(); }
   void add_counts(Counts& counts) const override;
 
