@@ -178,7 +178,7 @@ Status Recording::choose_sampler() {
   auto opened = open_sampler(options_, *targets_);
   if (!opened) return with_advice(std::move(opened).error());
   opened_ = *std::move(opened);
-  return opened_.sampler->wake_on(signals_.fd());
+  return signals_.fd() < 0 ? Status() : opened_.sampler->wake_on(signals_.fd());
 }
 
 // This is the last step before hostile memory is read, so it gives up rights.

@@ -124,7 +124,7 @@ void LoadedSampler::hand_out(const EndedThread& ended) {
 Status LoadedSampler::wait(milliseconds timeout) {
   const auto longest = reports_->let_wake();
   if (!longest) return longest.error();
-  timeout = std::min({timeout, *longest, events_->until_change()});
+  timeout = std::min({timeout, *longest, events_->until_change(), tables_->longest_wait()});
   std::array<epoll_event, 4> ready{};
   const int count =
       epoll_wait(epoll_.get(), ready.data(), ready.size(), static_cast<int>(timeout.count()));

@@ -39,15 +39,18 @@ void MappingReports::take(EventHandler& handler) {
     handler.on_mapping(early.event);
   }
   bool concerns_us = false;
+  bool concerns_others = false;
   handler_.on_mapping = [&](const MappingEvent& event) {
-    if (!processes_.contains(event.pid)) return;
-    concerns_us = true;
+    const bool is_ours = processes_.contains(event.pid);
+    (is_ours ? concerns_us : concerns_others) = true;
+    if (!is_ours) return;
     tables_.on_mapping(event.pid);
     handler.on_mapping(event);
   };
   const std::uint64_t lost = handler_.lost;
   events_.drain(handler_);
-  if (std::exchange(woken_, false) && !concerns_us) budget_.waste();
+  // A wait may also end by a report that was taken before.
+  if (std::exchange(woken_, false) && concerns_others && !concerns_us) budget_.waste();
   if (!std::exchange(handler_.was_full, false) && handler_.lost == lost) return;
   for (const Pid pid : processes_.pids()) tables_.on_mapping(pid);
   handler.on_mappings_lost();
@@ -65,15 +68,17 @@ Status MappingReports::add_to(int epoll) {
 
 Result<std::chrono::milliseconds> MappingReports::let_wake() {
   using std::chrono::milliseconds;
-  if (tables_.ready_fd() < 0 || wakes_) return milliseconds::max();
+  if (wakes_) return milliseconds::max();
   wakes_ = budget_.spend(WakeupBudget::Clock::now());
   if (!wakes_) return std::chrono::ceil<milliseconds>(budget_.until_next());
   epoll_event interest{};
   interest.events = EPOLLIN | EPOLLONESHOT;
   interest.data.fd = events_.ready_fd();
-  if (epoll_ctl(epoll_, EPOLL_CTL_MOD, interest.data.fd, &interest) == 0)
-    return milliseconds::max();
-  return system_error(errno, "cannot wait for mappings");
+  if (epoll_ctl(epoll_, EPOLL_CTL_MOD, interest.data.fd, &interest) != 0)
+    return system_error(errno, "cannot wait for mappings");
+  // A report that has come since the last look may have made the descriptor ready for the call
+  // above alone.
+  return events_.has_reports() ? milliseconds(0) : milliseconds::max();
 }
 
 void MappingReports::on_ready(int fd) {

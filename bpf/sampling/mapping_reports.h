@@ -40,14 +40,14 @@ class MappingReports {
 
   // Adds the reports to what is waited for there (epoll_wait()).
   Status add_to(int epoll);
-  // Call it before each wait, which then may last so long. The next report ends it, if that is
-  // wanted: a stack that leads into new code ends there until it is known. But only so many may do
-  // so, and until another one may, the time is short.
+  // Call it before each wait, which then may last so long. The next report ends it: a stack that
+  // leads into new code ends there until it is known. But only so many may do so, and until another
+  // one may, the time is short.
   Result<std::chrono::milliseconds> let_wake();
   // Call it for each descriptor that has ended a wait.
   void on_ready(int fd);
   // A process of the recording has begun another program, which loads its libraries now.
-  void on_exec() { budget_.fill(); }
+  void on_exec() { budget_.fill(WakeupBudget::Clock::now()); }
 
   void add_counts(Counts& counts) const;
 

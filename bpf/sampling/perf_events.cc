@@ -274,6 +274,11 @@ void PerfEvents::end_reports() {
   }
 }
 
+bool PerfEvents::has_reports() const {
+  return std::ranges::any_of(reporters_,
+                             [](const Reporter& each) { return each.ring.has_records(); });
+}
+
 void PerfEvents::drain(PerfRing::Handler& handler) {
   for (Reporter& reporter : reporters_) reporter.ring.drain(handler);
 }

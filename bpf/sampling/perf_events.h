@@ -45,6 +45,8 @@ class PerfEvents {
   Status disable();
   void end_reports();
   void drain(PerfRing::Handler& handler);
+  // Whether there is something to drain.
+  bool has_reports() const;
   // Call it after drain().
   void leave_out_losses();
   // Can be read (epoll) when there is a record to drain.

@@ -112,6 +112,12 @@ Result<PerfRing> PerfRing::map(int event_fd) {
 
 void PerfRing::Unmap::operator()(std::byte* base) const { munmap(base, page + kBytes); }
 
+bool PerfRing::has_records() const {
+  auto* control = reinterpret_cast<perf_event_mmap_page*>(base_.get());
+  const std::uint64_t head = std::atomic_ref(control->data_head).load(std::memory_order_acquire);
+  return head != control->data_tail;
+}
+
 void PerfRing::drain(Handler& handler) {
   auto* control = reinterpret_cast<perf_event_mmap_page*>(base_.get());
   const std::byte* data = base_.get() + base_.get_deleter().page;

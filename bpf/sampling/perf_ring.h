@@ -32,6 +32,8 @@ class PerfRing {
 
   static Result<PerfRing> map(int event_fd);
 
+  // Whether there are records.
+  bool has_records() const;
   // Hands out the records that are there.
   void drain(Handler& handler);
   // The kernel reports what it has lost beside the next record. What it has lost until now, when

@@ -60,6 +60,11 @@ class StackTables {
   virtual void want(Pid /*pid*/, Address /*address*/) {}
   // Takes finished tables, and reads mappings again if that is due. Call it often.
   virtual void work() {}
+  // Returns the longest time until the next call of work(): it is short while there is something to
+  // do.
+  virtual std::chrono::milliseconds longest_wait() const {
+    return std::chrono::milliseconds::max();
+  }
   // This descriptor is readable when there are finished tables for work(). It is -1 if there never
   // are any.
   virtual int ready_fd() const { return -1; }

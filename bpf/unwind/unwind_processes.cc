@@ -350,6 +350,14 @@ void UnwindProcesses::work() {
   publish_changed(builder_.is_idle());
 }
 
+milliseconds UnwindProcesses::longest_wait() const {
+  constexpr milliseconds kWhileBusy{20};
+  const bool is_busy = !builder_.is_idle() || std::ranges::any_of(processes_, [](const auto& each) {
+    return each.second.changed || each.second.refresh_at;
+  });
+  return is_busy ? kWhileBusy : milliseconds::max();
+}
+
 // Whether nothing more will come of the table that is wanted.
 bool UnwindProcesses::has_wanted(const KnownProcess& process) const {
   if (!process.wanted) return false;

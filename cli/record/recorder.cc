@@ -339,8 +339,9 @@ void Recorder::on_mapping(const MappingEvent& event) {
   mapping.executable = true;
   mapping.file = {event.device_major, event.device_minor, event.inode};
   if (mapping.file) {
-    note_event();  // code that is made at run time comes all the time
     mapping.path = event.path;
+    // Code that is made at run time comes all the time, with a memfd in some runtimes.
+    if (!mapping.path.starts_with("/memfd:")) note_event();
   }
   process->on_mapping(mapping);
 }
