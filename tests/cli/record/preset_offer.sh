@@ -4,7 +4,12 @@ source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 
 record_it() {
-  run record -d 1 -p "$target" --overwrite -o out.pb.gz "$@"
+  local seconds
+  # The target may get no processor for a while.
+  for seconds in 1 4 16; do
+    run record -d "$seconds" -p "$target" --overwrite -o out.pb.gz "$@"
+    [[ $status == "$exit_no_sample" ]] || break
+  done
   expect_status "$exit_ok" "a recording of $target $*"
 }
 
@@ -18,6 +23,14 @@ for server in redis-7.0:redis php-fpm:php-fpm mod-php:mod-php; do
   fi
   stop_target
 done
+# A program may be given to its loader, which then is what runs.
+loader=$(readelf -lW "$PRESET_SERVERS/redis-7.0" 2>/dev/null | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
+if [[ -n $loader ]]; then
+  start_target "$loader" "$PRESET_SERVERS/redis-7.0" --burn
+  record_it
+  expect_said "preset redis fits .redis"
+  stop_target
+fi
 for server in redis-unknown php-cli mod-php-unknown; do
   start_target "$PRESET_SERVERS/$server" --burn
   record_it
