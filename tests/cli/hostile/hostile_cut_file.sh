@@ -34,7 +34,7 @@ record_and_cut() {
   expect_ledger cut.jsonl
   reason=$(problem_in cut.jsonl "$work/cut")
 }
-for _ in {1..10}; do
+for _ in {1..40}; do
   record_and_cut
   [[ $reason == *"is of another build"* ]] || break
   make_debug_file

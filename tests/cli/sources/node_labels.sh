@@ -31,9 +31,10 @@ expect_true_shares ptrace 499 4
 [[ " ${backends[*]} " != *" bpf "* ]] || expect_true_shares bpf 499 4
 
 # Two thousand pieces of asynchronous work take turns, and each has its witness. Most of the rest has
-# no witness because it is node itself.
-expect_witness() {
-  python3 - "$1" <<'PYTHON' || fail "$2"
+# no witness because it is node itself. Returns 3 if there are too few samples of a kind: a timer's are
+# rare, and none may come while ptrace looks.
+has_witness() {
+  python3 - "$1" <<'PYTHON'
 import collections, json, sys
 lines = [json.loads(line) for line in open(sys.argv[1])]
 sets = {line["id"]: {label["key"]: label["value"] for label in line["labels"]} for line in lines if line["type"] == "labels"}
@@ -55,17 +56,22 @@ samples = sum(seen.values())
 print(f"{samples} samples with a witness, of {len({task for task, _ in seen})} tasks, {seen[0, 'none']} of a timer "
       f"and {seen[0, 'bound']} of a bound function, {len(wrong)} wrong; others: {dict(without)}")
 if wrong: sys.exit(f"labels of other work: {wrong[:5]}")
-if samples < 300 or len(seen) < 200 or not seen[0, "none"] or not seen[0, "bound"]: sys.exit("too few samples")
+if samples < 300 or len(seen) < 200 or not seen[0, "none"] or not seen[0, "bound"]: sys.exit(3)
 PYTHON
 }
 start_target node "$program" tasks
 for backend in "${backends[@]}"; do
-  record_for "$(rounds 400 2000)" --backend "$backend" -F 499 --call-graph none -p "$target" \
-    -o "$work/tasks.jsonl" --overwrite
-  expect_status "$exit_ok" "record of tasks by $backend"
-  expect_ledger "$work/tasks.jsonl"
-  printf 'tasks by %s: ' "$backend"
-  expect_witness "$work/tasks.jsonl" "tasks by $backend"
+  for times in 1 3 9; do
+    record_for "$((times * $(rounds 400 2000)))" --backend "$backend" -F 499 --call-graph none \
+      -p "$target" -o "$work/tasks.jsonl" --overwrite
+    expect_status "$exit_ok" "record of tasks by $backend"
+    expect_ledger "$work/tasks.jsonl"
+    printf 'tasks by %s: ' "$backend"
+    has_witness "$work/tasks.jsonl"
+    ended=$?
+    ((ended == 3)) || break
+  done
+  ((ended == 0)) || fail "tasks by $backend: $( ((ended == 3)) && echo "too few samples")"
 done
 # At a moment that the program holds, dump shows the task that it has printed.
 echo hold >&8
