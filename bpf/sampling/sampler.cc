@@ -7,11 +7,13 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
 #include "bpf/sampling/loaded_sampler.h"
 #include "bpf/wire/ledger.h"
+#include "labelscope/unique_fd.h"
 
 namespace labelscope {
 namespace {
@@ -26,6 +28,14 @@ constexpr milliseconds kSettleStep{5};
 
 // The CPU time of threads is read when sampling begins, and when it ends.
 constexpr unsigned kThreadTimesReads = 2;
+
+// Lets waits there end by these events of a descriptor. If that fails, errno has the reason.
+bool add(const UniqueFd& epoll, int fd, std::uint32_t events) {
+  epoll_event interest{};
+  interest.events = events;
+  interest.data.fd = fd;
+  return epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &interest) == 0;
+}
 
 }  // namespace
 
@@ -71,27 +81,18 @@ Status LoadedSampler::open_waits() {
   if (!ring_) return system_error(errno, "cannot map the ring buffer");
   epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
   // The wait is edge-triggered. A level-triggered wait would return as soon as there is one sample.
-  epoll_event interest{};
-  interest.events = EPOLLIN | EPOLLET;
-  interest.data.fd = object_->ring_fd();
-  if (!epoll_.valid() ||
-      epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, object_->ring_fd(), &interest) != 0) {
+  if (!epoll_.valid() || !add(epoll_, object_->ring_fd(), EPOLLIN | EPOLLET)) {
     return system_error(errno, "cannot wait for the ring buffer");
   }
   const int ready = tables_->ready_fd();
-  interest.events = EPOLLIN;
-  interest.data.fd = ready;
-  if (ready >= 0 && epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, ready, &interest) != 0) {
+  if (ready >= 0 && !add(epoll_, ready, EPOLLIN)) {
     return system_error(errno, "cannot wait for unwind tables");
   }
   return reports_->add_to(epoll_.get());
 }
 
 Status LoadedSampler::wake_on(int fd) {
-  epoll_event interest{};
-  interest.events = EPOLLIN | EPOLLET;
-  interest.data.fd = fd;
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &interest) == 0) return {};
+  if (add(epoll_, fd, EPOLLIN | EPOLLET)) return {};
   return system_error(errno, "cannot wait for signals");
 }
 
