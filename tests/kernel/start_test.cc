@@ -51,6 +51,14 @@ bool has(const Taken& taken, Address start) {
   return std::ranges::find(taken.mappings, start, &TakenMapping::start) != taken.mappings.end();
 }
 
+// The kernel has no room to announce the first mappings, and announces the last.
+void map_more_than_is_announced(ChildSide& parent) {
+  stay_on_one_processor();
+  map_when_told(parent, kMoreThanARing);
+  map_when_told(parent, 1);
+  parent.burn_until_told();
+}
+
 }  // namespace
 
 TEST_CASE("start: what is mapped between the first look and the start is reported") {
@@ -107,12 +115,7 @@ TEST_CASE("start: a process that has mapped something since has no first look an
 }
 
 TEST_CASE("start: what the kernel could not announce before is looked for, and is no loss") {
-  SampledChild child([](ChildSide& parent) {
-    stay_on_one_processor();
-    map_when_told(parent, kMoreThanARing);
-    map_when_told(parent, 1);
-    parent.burn_until_told();
-  });
+  SampledChild child(map_more_than_is_announced);
   auto sampler = open_sampler();
   child.tell();
   const Address unannounced = child.hear();
@@ -130,12 +133,7 @@ TEST_CASE("start: what the kernel could not announce before is looked for, and i
 }
 
 TEST_CASE("start: what the kernel could not announce while it samples is a loss") {
-  SampledChild child([](ChildSide& parent) {
-    stay_on_one_processor();
-    map_when_told(parent, kMoreThanARing);
-    map_when_told(parent, 1);
-    parent.burn_until_told();
-  });
+  SampledChild child(map_more_than_is_announced);
   auto sampler = open_sampler();
   REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
   REQUIRE(sampler->start());

@@ -117,20 +117,24 @@ Launcher only_once(int& launches) {
   };
 }
 
+// Names all while it records, and ends the worker before the profile gets its names.
+Profile named_early_alone(const Recorded& recording, FileNamer& namer) {
+  Profile profile = recording.profile();
+  EarlyNames early(namer);
+  name_all(early, recording, 2);
+  early.finish();
+  namer.end();
+  symbolize_after(early, profile, recording, namer);
+  return profile;
+}
+
 }  // namespace
 
 TEST_CASE("early_names: names are known before the end, and no worker is needed for them then") {
   const Recorded recording = recorded();
   int launches = 0;
   FileNamer namer({.launch = only_once(launches)});
-  Profile profile = recording.profile();
-  {
-    EarlyNames early(namer);
-    name_all(early, recording, 2);
-    early.finish();
-    namer.end();
-    symbolize_after(early, profile, recording, namer);
-  }
+  const Profile profile = named_early_alone(recording, namer);
   check_same_names(profile, named_at_the_end(recording));
   CHECK_FALSE(profile.locations[0].lines.empty());
 }
@@ -139,12 +143,7 @@ TEST_CASE("early_names: without debug information they have no lines either") {
   const Recorded recording = recorded();
   int launches = 0;
   FileNamer namer({.launch = only_once(launches), .debug_information = false});
-  Profile profile = recording.profile();
-  EarlyNames early(namer);
-  name_all(early, recording, 2);
-  early.finish();
-  namer.end();
-  symbolize_after(early, profile, recording, namer);
+  const Profile profile = named_early_alone(recording, namer);
   for (std::size_t i = 0; i < 2; ++i) {
     REQUIRE(profile.locations[i].lines.size() == 1);
     CHECK(profile.locations[i].has_name());
