@@ -1,123 +1,114 @@
 #include "preset/fingerprint.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <initializer_list>
+#include <utility>
 
 namespace labelscope {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
-bool in_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '$' ||
-         static_cast<unsigned char>(c) >= 0x80;
+// Ignores the case of ASCII letters, as keywords do.
+bool is_word(std::string_view text, std::string_view keyword) {
+  return std::ranges::equal(text, keyword, [](char one, char other) {
+    return one == other || (one >= 'a' && one <= 'z' && one - 'a' + 'A' == other);
+  });
+}
+bool is_any(std::string_view text, std::initializer_list<const char*> keywords) {
+  return std::ranges::any_of(keywords, [&](const char* word) { return is_word(text, word); });
 }
 
 class Fingerprint {
  public:
-  Fingerprint(std::string_view statement, SqlDialect dialect)
-      : rest_(statement), mysql_(dialect == SqlDialect::kMysql) {}
+  Fingerprint(std::string_view statement, SqlDialect dialect) : lexer_(statement, dialect) {}
 
   std::string make() {
-    while (!rest_.empty()) step();
-    while (made_.ends_with(' ')) made_.pop_back();
+    for (SqlToken token = lexer_.next(); token.kind != SqlKind::kEnd; token = lexer_.next()) {
+      add(token);
+    }
+    made_.resize(end_of_made());
     return std::move(made_);
   }
 
  private:
-  void step() {
-    const char c = rest_.front();
-    if (is_blank(c)) {
-      if (!made_.empty() && made_.back() != ' ') made_ += ' ';
-      rest_.remove_prefix(1);
-    } else if (rest_.starts_with("--") || (mysql_ && c == '#')) {
-      skip_past("\n", 1);
-    } else if (rest_.starts_with("/*")) {
-      skip_comment();
-    } else if (c == '\'' || (mysql_ && c == '"')) {
-      skip_text(c);
-    } else if (c == (mysql_ ? '`' : '"')) {
-      copy_name(c);
-    } else if (c == '$' && !mysql_ && !follows_word() && tag_size() > 0) {
-      const std::string tag(rest_.substr(0, tag_size()));
-      skip_past(tag, tag.size());
-      add_value();
-    } else if (is_digit(c) && !follows_word()) {
-      while (!rest_.empty() && (in_word(rest_.front()) || rest_.front() == '.'))
-        rest_.remove_prefix(1);
+  // What is known of the statement: its first word, how many it has had, and whether the rest of it
+  // is a value.
+  struct State {
+    std::string_view first;
+    std::size_t words = 0;
+    bool after_replace = false;
+    bool after_set = false;
+    bool hides = false;
+    bool is_hidden = false;  // the ? for the rest is written
+  };
+
+  void add(const SqlToken& token) {
+    if (token.kind == SqlKind::kGap) {
+      if (!made_.empty() && made_.back() != ' ' && !state_.is_hidden) made_ += ' ';
+    } else if (token.text == ";") {
+      made_.resize(end_of_made());
+      made_ += ';';
+      state_ = {};
+    } else if (state_.hides) {
+      if (!state_.is_hidden) add_value();
+      state_.is_hidden = true;
+    } else if (token.kind == SqlKind::kValue) {
       add_value();
     } else {
-      made_ += c;
-      rest_.remove_prefix(1);
+      made_ += token.text;
+      if (token.kind == SqlKind::kWord) see_word(token.text);
+      if (token.text == "=" && state_.after_set) state_.hides = true;
     }
   }
 
-  bool follows_word() const { return !made_.empty() && in_word(made_.back()); }
-
-  void skip_past(std::string_view what, std::size_t from) {
-    const std::size_t end = rest_.find(what, from);
-    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + what.size());
+  void see_word(std::string_view word) {
+    State& state = state_;
+    if (++state.words == 1) {
+      state.first = word;
+      state.after_set = is_word(word, "SET");
+      state.hides = is_any(word, {"LISTEN", "UNLISTEN", "NOTIFY"});
+      return;
+    }
+    const bool changes = is_any(state.first, {"CREATE", "ALTER", "DROP", "RENAME"});
+    if (changes && (state.words == 2 || state.after_replace)) {
+      state.hides = is_any(word, {"USER", "ROLE", "GROUP"});
+    }
+    state.after_replace = state.words == 3 && is_word(word, "REPLACE");
+    state.after_set |= changes && is_word(word, "SET");
+    if (state.after_set) state.hides |= is_word(word, "TO");
+    if (is_word(state.first, "SET")) state.hides |= is_any(word, {"ROLE", "AUTHORIZATION", "ZONE"});
+    if (changes || is_word(state.first, "GRANT")) state.hides |= is_word(word, "IDENTIFIED");
   }
 
-  // A list of values is as good as one.
+  // A list of values is as good as one, and a sign belongs to its number.
   void add_value() {
-    if (made_.ends_with("?, ")) {
-      made_.resize(made_.size() - 2);
-    } else if (made_.ends_with("?,")) {
-      made_.resize(made_.size() - 1);
-    } else {
-      made_ += '?';
-    }
-  }
-
-  // MySQL's comments do not nest. If these are taken for nested ones, more is left out, not less.
-  void skip_comment() {
-    std::size_t depth = 0;
-    while (!rest_.empty()) {
-      if (rest_.starts_with("/*")) {
-        ++depth;
-        rest_.remove_prefix(2);
-      } else if (rest_.starts_with("*/")) {
-        rest_.remove_prefix(2);
-        if (--depth == 0) return;
-      } else {
-        rest_.remove_prefix(1);
+    if (made_.ends_with('-') || made_.ends_with('+')) {
+      const std::size_t end = end_of_made(1);
+      if (end > 0 && std::string_view(",(=<>[").find(made_[end - 1]) != std::string_view::npos) {
+        made_.pop_back();
       }
     }
-  }
-
-  void skip_text(char mark) {
-    add_value();
-    rest_.remove_prefix(1);
-    while (!rest_.empty()) {
-      const char c = rest_.front();
-      rest_.remove_prefix(1);
-      if (c == '\\' && rest_.starts_with(mark)) {
-        rest_ = {};
-      } else if (c == mark) {
-        if (!rest_.starts_with(mark)) return;
-        rest_.remove_prefix(1);  // twice: one mark within the text
+    std::size_t end = end_of_made();
+    if (end > 0 && made_[end - 1] == ',') {
+      end = end_of_made(made_.size() - (end - 1));
+      if (end > 0 && made_[end - 1] == '?') {
+        made_.resize(end);
+        return;
       }
     }
+    made_ += '?';
   }
 
-  // A name in marks may have blanks, digits and other marks in it.
-  void copy_name(char mark) {
-    const std::size_t end = rest_.find(mark, 1);
-    if (end != std::string_view::npos) made_ += rest_.substr(0, end + 1);
-    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+  // Returns the size of what is made without so many bytes at its end, and without blanks before.
+  std::size_t end_of_made(std::size_t without = 0) const {
+    const std::size_t last =
+        std::string_view(made_).substr(0, made_.size() - without).find_last_not_of(' ');
+    return last + 1;  // npos + 1 is 0
   }
 
-  // Returns the size of $tag$ or $$ at the beginning of the rest, or 0.
-  std::size_t tag_size() const {
-    std::size_t size = 1;
-    while (size < rest_.size() && in_word(rest_[size]) && rest_[size] != '$') ++size;
-    const bool is_parameter = size > 1 && is_digit(rest_[1]);
-    return size < rest_.size() && rest_[size] == '$' && !is_parameter ? size + 1 : 0;
-  }
-
+  SqlLexer lexer_;
+  State state_;
   std::string made_;
-  std::string_view rest_;
-  bool mysql_;
 };
 
 }  // namespace
