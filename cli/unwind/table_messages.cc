@@ -71,10 +71,6 @@ std::vector<std::uint64_t> listed(const Packed& packed) {
   return {packed.begin(), packed.end()};
 }
 
-bool is_rule(const ls_unwind_rule& rule) {
-  return rule.cfa < LS_CFA_KIND_COUNT && rule.ra <= LS_RA_REGISTER && rule.fp <= LS_FP_LOST;
-}
-
 }  // namespace
 
 void send_table(const UnwindTable& table, const std::function<void(std::string)>& send) {
@@ -178,7 +174,8 @@ Status TableReader::check_sizes() const {
       __builtin_add_overflow(table_.text, table_.pages.size() * kPageBytes - 1, &end)) {
     return malformed("its table is of code that cannot be");
   }
-  if (!std::all_of(table_.rules.begin(), table_.rules.end(), is_rule)) {
+  if (!std::ranges::all_of(table_.rules,
+                           [](const auto& rule) { return ls_is_unwind_rule(&rule) != 0; })) {
     return malformed("its table has a rule of no known kind");
   }
   return {};

@@ -76,21 +76,24 @@ enum ls_cfa_kind { LS_CFA_KINDS(LS_CFA_ENUMERATOR) LS_CFA_KIND_COUNT };
 #define LS_RBX_SAME 1 /* rbx still has it */
 #define LS_RBX_MOST_WORDS (31 - LS_RBX_SAME)
 
+/* Where the return address is. A new kind goes before the count. */
 enum ls_ra_kind {
-  LS_RA_NONE = 0,     /* undefined: the root of the thread */
-  LS_RA_AT_CFA = 1,   /* at CFA + ra_offset */
-  LS_RA_REGISTER = 2, /* in register ra_offset, whose value is known only for interrupted code */
+  LS_RA_NONE,     /* undefined: the root of the thread */
+  LS_RA_AT_CFA,   /* at CFA + ra_offset */
+  LS_RA_REGISTER, /* in register ra_offset, whose value is known only for interrupted code */
   /* At CFA + ra_offset, where the CFA may be on any stack. Like interrupted code, the caller goes
    * on at that very address: augmentation "S", for what is no signal frame of the kernel. */
-  LS_RA_OTHER_STACK = 3
+  LS_RA_OTHER_STACK,
+  LS_RA_KIND_COUNT
 };
 
-/* Where the caller's frame pointer is. */
+/* Where the caller's frame pointer is. A new kind goes before the count. */
 enum ls_fp_kind {
-  LS_FP_SAME = 0,
-  LS_FP_AT_CFA = 1, /* at CFA + fp_offset */
-  LS_FP_AT_FP = 2,  /* at frame pointer + fp_offset */
-  LS_FP_LOST = 3
+  LS_FP_SAME,
+  LS_FP_AT_CFA, /* at CFA + fp_offset */
+  LS_FP_AT_FP,  /* at frame pointer + fp_offset */
+  LS_FP_LOST,
+  LS_FP_KIND_COUNT
 };
 
 /* Registers have their DWARF numbers (x86-64 psABI figure 3.36, AADWARF64 section 4.1). */
@@ -103,6 +106,14 @@ struct ls_unwind_rule {
   __s32 fp_offset;
   __s32 ra_offset;
 };
+
+/* Returns whether a rule that comes from another process or a file can be in a table. Its numbers
+ * may be any: a step uses only those bits of `operand`, and of a register's number, that it needs.
+ */
+static inline int ls_is_unwind_rule(const struct ls_unwind_rule* rule) {
+  return rule->cfa < LS_CFA_KIND_COUNT && rule->ra < LS_RA_KIND_COUNT &&
+         rule->fp < LS_FP_KIND_COUNT;
+}
 
 struct ls_unwind_page {
   __u32 block;

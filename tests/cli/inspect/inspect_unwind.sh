@@ -97,6 +97,25 @@ expect_status "$exit_ok" "frame pointers lead on"
 [[ $(jq -r '.files[0].gaps[] | "\(.kind) \(.function)"' "$work/stdout") == "frame-pointer framed" ]] ||
   fail "frame pointers are not reported"
 
+# A frame that changes stacks has a rule of a kind of its own. All the file has its table.
+cat >changes.S <<'EOS'
+        .text
+        .balign 16
+        .globl changes
+        .type changes, @function
+changes:
+        .cfi_startproc
+        .cfi_signal_frame
+        nop
+        ret
+        .cfi_endproc
+        .size changes, . - changes
+EOS
+link changes.so described.S changes.S
+run inspect --unwind changes.so
+expect_status "$exit_ok" "a frame of augmentation S"
+grep -q 'changes.so: every stack leads through its code$' "$work/stdout" || fail "a frame of augmentation S costs the table"
+
 # Linkers may put code into one segment with data, which is no gap.
 cat >data.S <<'EOS'
         .section .rodata
