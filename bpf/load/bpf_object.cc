@@ -79,7 +79,9 @@ Result<ls_config> make_config(const SamplerOptions& options, std::uint32_t cpus)
   }
 #endif
   config.code_mask = code_mask();
-  static_cast<void>(getrandom(&config.label_seed, sizeof config.label_seed, 0));
+  if (getrandom(&config.label_key, sizeof config.label_key, 0) != sizeof config.label_key) {
+    return system_error(errno, "cannot draw a secret for the numbers of label sets (getrandom)");
+  }
   config.wakeup_bytes = ring_size(options.ring_bytes) / 2;
   return config;
 }

@@ -1,24 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The kernel adds up waits by label set, and a label set is up to some thousand bytes. So it gets a
  * number: a hash of the keys and values of all its labels, of their publishers, and of the process
- * and its program. The hash begins with a secret of the recording, so a target cannot choose labels
- * whose numbers are equal; by chance, two of a million sets have one number in one of some
- * 37,000,000 recordings.
+ * and its program.
  *
  *   block:  ls_label_block | ls_label_ref... | strings, and bytes that belong to no label
  *                                 |              ^^^
  *                                 +--------------+     only these count: the others may be anything
  *
+ * Labels with one number are one label set to user space, so nobody who may choose labels (a user's
+ * name, a route) may be able to choose two with one number. The hash is SipHash-1-3 (J.-P. Aumasson
+ * and D. J. Bernstein, "SipHash: a fast short-input PRF", 2012), with a secret key of 128 bits that
+ * the recording draws. The key is in the state before the first word comes, and additions carry
+ * what a difference becomes to places that depend on the state. A pseudorandom function is what
+ * SipHash was made to be, and nobody has found two messages with one number without knowing the
+ * key. (No target is shown a number, either.) One multiplication for each word is not enough: it
+ * leaves a difference of bit 63 where it was, and the next word takes it back.
+ *
+ *   words:  process  plan  { block   { lengths  key...  value... } of each label } of each block
+ *
+ * What follows, and how much, is said by words before it: so words of one set are never the first
+ * words of another one, and no length is needed at the end. By chance, two of a million sets have
+ * one number in one of some 37,000,000 recordings.
+ *
  * Observations without labels have the number of their outcome. */
 #ifndef LABELSCOPE_BPF_LABEL_NUMBER_BPF_H
 #define LABELSCOPE_BPF_LABEL_NUMBER_BPF_H
 
+#include "bpf/wire/wire.h"
 #include "labelscope/read_labels.bpf.h"
+
+/* The state of the hash. */
+struct ls_sip {
+  __u64 v0, v1, v2, v3;
+};
 
 /* Where the hash is among the labels. It is in map memory, of which the verifier knows no values:
  * those on the stack it would follow through each round. */
 struct ls_numbering {
-  __u64 number;
+  struct ls_sip sip;
   __u64 block;  /* where the current block begins */
   __u64 at;     /* where the string begins that is mixed in now */
   __u64 length; /* its length */
@@ -32,37 +51,73 @@ struct ls_rounds_of_number {
   struct ls_numbering* state;
 };
 
-/* The multiplier is the odd number next to 2^64 divided by the golden ratio (D. Knuth, "The Art of
- * Computer Programming", 6.4). */
-static __always_inline __u64 ls_mix(__u64 number, __u64 word) {
-  number = (number ^ word) * 0x9e3779b97f4a7c15ULL;
-  return number ^ number >> 29;
+#define LS_ROTATED(number, by) ((number) << (by) | (number) >> (64 - (by)))
+
+static __always_inline void ls_sip_round(struct ls_sip* sip) {
+  __u64 v0 = sip->v0 + sip->v1;
+  __u64 v2 = sip->v2 + sip->v3;
+  __u64 v1 = LS_ROTATED(sip->v1, 13) ^ v0;
+  __u64 v3 = LS_ROTATED(sip->v3, 16) ^ v2;
+  v0 = LS_ROTATED(v0, 32) + v3;
+  v2 += v1;
+  sip->v1 = LS_ROTATED(v1, 17) ^ v2;
+  sip->v3 = LS_ROTATED(v3, 21) ^ v0;
+  sip->v0 = v0;
+  sip->v2 = LS_ROTATED(v2, 32);
 }
 
-/* The bytes behind a string that fill its last word are masked away. */
-LS_ROUND ls_mix_word(__u32 i, void* argument) {
-  const struct ls_rounds_of_number* rounds = (const struct ls_rounds_of_number*)argument;
-  struct ls_numbering* state = rounds->state;
-  __u64 offset = 8 * (__u64)i;
-  __u64 length = state->length;
-  __u64 place = state->at + offset;
+static __always_inline struct ls_sip ls_sip_begin(struct ls_label_key key) {
+  return (struct ls_sip){key.words[0] ^ 0x736f6d6570736575ULL, key.words[1] ^ 0x646f72616e646f6dULL,
+                         key.words[0] ^ 0x6c7967656e657261ULL,
+                         key.words[1] ^ 0x7465646279746573ULL};
+}
+
+static __always_inline void ls_sip_add(struct ls_sip* sip, __u64 word) {
+  sip->v3 ^= word;
+  ls_sip_round(sip);
+  sip->v0 ^= word;
+}
+
+static __always_inline __u64 ls_sip_end(struct ls_sip sip) {
+  sip.v2 ^= 0xff;
+  for (int i = 0; i < 3; i++) ls_sip_round(&sip);
+  return sip.v0 ^ sip.v1 ^ sip.v2 ^ sip.v3;
+}
+
+/* Mixes in the word of a string that begins here, unless the string ends before. The bytes behind a
+ * string that fill its last word are masked away. Returns whether there may be another word. */
+static __always_inline _Bool ls_add_word(const struct ls_labels* labels, struct ls_sip* sip,
+                                         __u64 at, __u64 offset, __u64 length) {
+  __u64 place = at + offset;
   __u64 word;
   ls_keep_together(place);
-  if (offset >= length || place > LS_BLOCKS_LIMIT) return 1;
-  __builtin_memcpy(&word, rounds->labels->blocks + place, sizeof(word));
+  if (offset >= length || place > LS_BLOCKS_LIMIT) return 0;
+  __builtin_memcpy(&word, labels->blocks + place, sizeof(word));
   if (length - offset < 8) word &= ~0ULL >> (64 - 8 * (length - offset));
-  state->number = ls_mix(state->number, word);
-  return 0;
+  ls_sip_add(sip, word);
+  return 1;
 }
 
-/* Mixes a string in: its length, and its bytes as words. */
-static __always_inline void ls_mix_bytes(struct ls_rounds_of_number* rounds, __u64 at,
-                                         __u64 length) {
+/* One round is two words: most strings need no second round. */
+LS_ROUND ls_add_words(__u32 i, void* argument) {
+  const struct ls_rounds_of_number* rounds = (const struct ls_rounds_of_number*)argument;
   struct ls_numbering* state = rounds->state;
-  state->number = ls_mix(state->number, length);
+  struct ls_sip sip = state->sip;
+  __u64 offset = 16 * (__u64)i;
+  __u64 length = state->length;
+  _Bool more = ls_add_word(rounds->labels, &sip, state->at, offset, length) &&
+               ls_add_word(rounds->labels, &sip, state->at, offset + 8, length);
+  state->sip = sip;
+  return !more || offset + 16 >= length;
+}
+
+/* Mixes in the bytes of a string as words. */
+static __always_inline void ls_add_string(struct ls_rounds_of_number* rounds, __u64 at,
+                                          __u64 length) {
+  struct ls_numbering* state = rounds->state;
   state->at = at;
   state->length = length;
-  ls_each(LS_MAX_LABEL_BYTES / 8, ls_mix_word, rounds);
+  ls_each(LS_MAX_LABEL_BYTES / 16, ls_add_words, rounds);
 }
 
 /* One round is one label, or the whole of a block whose labels are no strings. */
@@ -77,19 +132,22 @@ LS_ROUND ls_number_label(__u32 i, void* argument) {
   __builtin_memcpy(&block, rounds->labels->blocks + at, sizeof(block));
   __u64 strings = at + sizeof(block) + block.label_count * sizeof(struct ls_label_ref);
   if (state->next == 0) {
-    __u64 whose = 1ULL << 32 | (__u64)block.publisher << 8 | block.source;
-    state->number = ls_mix(state->number, whose);
+    __u64 bytes = block.label_count == 0 ? block.byte_count : 0;
+    __u64 word = bytes << 40 | (__u64)block.label_count << 24 | (__u64)state->blocks_left << 16 |
+                 (__u64)block.publisher << 8 | block.source;
+    ls_sip_add(&state->sip, word);
   }
   if (block.label_count == 0) {
-    ls_mix_bytes(rounds, strings, block.byte_count);
+    ls_add_string(rounds, strings, block.byte_count);
   } else {
     __u64 place = at + sizeof(block) + state->next * sizeof(struct ls_label_ref);
     struct ls_label_ref ref;
     ls_keep_together(place);
     if (place > LS_BLOCKS_LIMIT) return 1;
     __builtin_memcpy(&ref, rounds->labels->blocks + place, sizeof(ref));
-    ls_mix_bytes(rounds, strings + ref.key_offset, ref.key_length);
-    ls_mix_bytes(rounds, strings + ref.value_offset, ref.value_length);
+    ls_sip_add(&state->sip, (__u64)ref.key_length << 32 | ref.value_length);
+    ls_add_string(rounds, strings + ref.key_offset, ref.key_length);
+    ls_add_string(rounds, strings + ref.value_offset, ref.value_length);
     state->next++;
     if (state->next < block.label_count) return 0;
   }
@@ -99,19 +157,22 @@ LS_ROUND ls_number_label(__u32 i, void* argument) {
   return 0;
 }
 
-/* Returns the number of a reading's label set. `seed` is the recording's secret, with the process
- * mixed in. */
+/* Returns the number of a reading's label set. `process` and `plan` say whose it is. */
 static __always_inline __u64 ls_number_of_labels(const struct ls_labels* labels,
-                                                 struct ls_numbering* state, __u64 seed) {
+                                                 struct ls_numbering* state,
+                                                 struct ls_label_key key, __u64 process,
+                                                 __u64 plan) {
   if (labels->head.block_count == 0) return labels->head.outcome;
   struct ls_rounds_of_number rounds = {labels, state};
-  state->number = seed;
+  state->sip = ls_sip_begin(key);
+  ls_sip_add(&state->sip, process);
+  ls_sip_add(&state->sip, plan);
   state->block = 0;
   state->next = 0;
   state->blocks_left = labels->head.block_count;
   ls_each(LS_MAX_PUBLISHERS * LS_MAX_LABELS, ls_number_label, &rounds);
-  return state->number < LS_FIRST_LABEL_NUMBER ? state->number + LS_FIRST_LABEL_NUMBER
-                                               : state->number;
+  __u64 number = ls_sip_end(state->sip);
+  return number < LS_FIRST_LABEL_NUMBER ? number + LS_FIRST_LABEL_NUMBER : number;
 }
 
 #endif /* LABELSCOPE_BPF_LABEL_NUMBER_BPF_H */

@@ -266,11 +266,11 @@ static __always_inline __u64 ls_labels_of_running(__u64 pointer, struct ls_ids i
 #endif
   ls_read_labels(slot.index, pointer);
   ls_reload();
-  __u64 seed = config.label_seed;
-  __u64 first = ls_number_of_labels(&own->reading.labels, &own->numbering, seed);
+  const struct ls_label_key key = config.label_key;
+  __u64 first = ls_number_of_labels(&own->reading.labels, &own->numbering, key, ids.pid, own->plan);
   ls_read_labels(slot.index, pointer);
   ls_reload();
-  if (ls_number_of_labels(&own->reading.labels, &own->numbering, seed) != first)
+  if (ls_number_of_labels(&own->reading.labels, &own->numbering, key, ids.pid, own->plan) != first)
     return LS_UNREADABLE_TORN;
   return ls_told_number(own, ids.pid);
 }

@@ -247,6 +247,11 @@ struct ls_untold_waits {
   __u64 ns[LS_WAIT_PARTS];
 };
 
+/* The secret of a recording that its label numbers depend on (label_number.bpf.h). */
+struct ls_label_key {
+  __u64 words[2];
+};
+
 /* User space sets this before it loads the programs: the verifier then removes the code that is
  * turned off. */
 struct ls_config {
@@ -262,7 +267,7 @@ struct ls_config {
   /* What is not wanted, the verifier leaves out: half of all that it would look at. */
   __u32 presets;     /* recipes of presets may come (SamplerOptions::presets) */
   __u32 keeps_reads; /* what was read is kept for the thread's next wait (label_memory.bpf.h) */
-  __u64 label_seed;  /* the secret that label numbers begin with */
+  struct ls_label_key label_key;
   __u64 code_mask;   /* the bits of a return address that are not its signature (aarch64) */
   /* x86-64, with `blame`: bytes from a processor's run queue to its preempt_count */
   __s64 preempt_count_distance;
@@ -284,7 +289,7 @@ LS_ASSERT(sizeof(struct ls_blame_key) == 56);
 LS_ASSERT(sizeof(struct ls_wait_account) == 48);
 LS_ASSERT(sizeof(struct ls_thread_waits) == 80);
 LS_ASSERT(sizeof(struct ls_off_cpu) == 200);
-LS_ASSERT(sizeof(struct ls_config) == 72);
+LS_ASSERT(sizeof(struct ls_config) == 80);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 64);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, kind) == 70);

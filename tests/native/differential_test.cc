@@ -304,7 +304,7 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
 // The truth is the walk itself: where the bytes that it has read are still the same, it has the
 // same result.
 TEST_CASE("remembered_reads: equal bytes at the remembered places mean equal labels") {
-  constexpr std::uint64_t kSeed = 0x1234'5678'9abc'def0;
+  constexpr ls_label_key kKey = {{0x1234'5678'9abc'def0, 1}};
   unsigned remembered = 0;
   unsigned seen_changes = 0;
   unsigned unlike = 0;
@@ -316,7 +316,7 @@ TEST_CASE("remembered_reads: equal bytes at the remembered places mean equal lab
     NativeReader reader(process.memory);
     static_cast<void>(reader.observe(process.recipes, kTp));
     const std::vector<std::byte> record = reader.record();
-    const std::uint64_t number = native_label_number(kSeed);
+    const std::uint64_t number = native_label_number(kKey);
     if (!native_remember()) continue;
     ++remembered;
     joined += native_remembered_ranges() < process.recipes.size();
@@ -329,7 +329,7 @@ TEST_CASE("remembered_reads: equal bytes at the remembered places mean equal lab
       process.memory.put(at, old ^ std::byte{static_cast<unsigned char>(1 + chance.below(255))});
       const bool same = native_has_same_bytes();
       static_cast<void>(reader.observe(process.recipes, kTp));
-      const bool equal = reader.record() == record && native_label_number(kSeed) == number;
+      const bool equal = reader.record() == record && native_label_number(kKey) == number;
       REQUIRE((equal || !same));
       seen_changes += !same;
       unlike += !equal;

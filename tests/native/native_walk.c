@@ -52,8 +52,20 @@ struct native_record native_observe(const struct ls_recipes* recipes, __u64 thre
                                 scratch.reading.fault.address, scratch.reading.fault.size};
 }
 
-__u64 native_label_number(__u64 seed) {
-  return ls_number_of_labels(&scratch.reading.labels, &scratch.numbering, seed);
+__u64 native_label_number(struct ls_label_key key) {
+  return ls_number_of_labels(&scratch.reading.labels, &scratch.numbering, key, 4711, 3);
+}
+
+__u64 native_number_of_words(struct ls_label_key key, const __u64* words, __u32 count) {
+  struct ls_sip sip = ls_sip_begin(key);
+  for (__u32 i = 0; i < count; i++) ls_sip_add(&sip, words[i]);
+  return ls_sip_end(sip);
+}
+
+void native_sip_round(__u64 state[4]) {
+  struct ls_sip sip = {state[0], state[1], state[2], state[3]};
+  ls_sip_round(&sip);
+  memcpy(state, &sip, sizeof(sip));
 }
 
 static struct ls_image image;

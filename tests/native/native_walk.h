@@ -36,7 +36,10 @@ struct native_record {
 struct native_record native_observe(const struct ls_recipes* recipes, __u64 thread_pointer,
                                     __u64 x28);
 /* The number of the label set that native_observe() has read last (programs/label_number.bpf.h). */
-__u64 native_label_number(__u64 seed);
+__u64 native_label_number(struct ls_label_key key);
+/* The number of these words, and what one round of its hash does. */
+__u64 native_number_of_words(struct ls_label_key key, const __u64* words, __u32 count);
+void native_sip_round(__u64 state[4]);
 /* Remembers what native_observe() has read last (programs/remembered_reads.bpf.h). Returns false if
  * that is too much, or not the whole. */
 bool native_remember(void);
