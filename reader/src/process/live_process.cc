@@ -90,7 +90,7 @@ std::optional<Tid> find_running_thread(Pid pid) {
   auto tids = list_threads(pid);
   if (!tids) return std::nullopt;
   for (Tid tid : *tids) {
-    auto stat = read_thread_stat(proc_path(tid, "stat"));
+    auto stat = read_thread_stat(tid);
     if (stat && !has_ended(stat->state) && (stat->flags & kIsEnding) == 0) return tid;
   }
   return std::nullopt;
@@ -200,7 +200,7 @@ Result<std::unique_ptr<LiveProcess>> LiveProcess::open(Pid pid) {
     if (!other) return ended(pid, *status);
     door = *other;
   } else if (status_field(*status, "VmSize").empty()) {
-    const auto stat = read_thread_stat(labelscope::proc_path(door, "stat"));
+    const auto stat = read_thread_stat(door);
     if (stat && stat->of_kernel()) {
       return Error{ErrorCode::kNotFound,
                    "process " + number + " (" + stat->name +

@@ -114,4 +114,8 @@ std::optional<ThreadStat> read_thread_stat(const std::string& path) {
   return text ? parse_thread_stat(*text) : std::nullopt;
 }
 
+std::optional<ThreadStat> read_thread_stat(Tid tid) {
+  return read_thread_stat(proc_path(tid, "task/") + std::to_string(raw(tid)) + "/stat");
+}
+
 }  // namespace labelscope

@@ -43,8 +43,11 @@ struct ThreadStat {
   bool of_kernel() const { return (flags & 0x00200000) != 0; }  // PF_KTHREAD
 };
 std::optional<ThreadStat> parse_thread_stat(std::string_view text);
-// Returns nothing if the thread is gone.
+// Returns nothing if the thread is gone. For "/proc/17/stat" the kernel adds up the times of all
+// threads of the process, so this takes longer the more there are.
 std::optional<ThreadStat> read_thread_stat(const std::string& path);
+// Reads of this thread alone.
+std::optional<ThreadStat> read_thread_stat(Tid tid);
 
 inline bool has_ended(char state) { return state == 'Z' || state == 'X'; }
 

@@ -43,7 +43,7 @@ std::optional<std::uint32_t> first_other(std::string_view ids, std::uint32_t own
 }
 
 bool is_kernel_thread(Tid tid) {
-  const auto stat = read_thread_stat(proc_path(tid, "stat"));
+  const auto stat = read_thread_stat(tid);
   return stat && stat->of_kernel();
 }
 

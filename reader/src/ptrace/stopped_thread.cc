@@ -141,7 +141,7 @@ std::optional<Awaited> take_awaited(Tid tid) {
 }
 
 Error did_not_stop(Tid tid) {
-  const auto stat = read_thread_stat(proc_path(tid, "stat"));
+  const auto stat = read_thread_stat(tid);
   return Error{
       ErrorCode::kLimit,
       name_of(tid) + (stat && stat->state == 'R'
@@ -155,7 +155,7 @@ Error vanished(Tid tid, const char* how) { return Error{ErrorCode::kVanished, na
 // A thread that sleeps uninterruptibly is better not seized at all, because it could not be let go.
 bool becomes_interruptible(Tid tid, Clock::time_point deadline) {
   for (Pause pause;; pause.wait()) {
-    const auto stat = read_thread_stat(proc_path(tid, "stat"));
+    const auto stat = read_thread_stat(tid);
     if (!stat || stat->state != 'D') return true;
     if (Clock::now() >= deadline) return false;
     StoppedThread::settle();
@@ -191,7 +191,7 @@ Result<Stop> wait_for_stop(Awaited thread, Clock::time_point deadline) {
     StoppedThread::settle();  // no other thread shall be held while this one is awaited
     if (pause.is_long()) {
       // The kernel does not report the end of a first thread while other threads go on.
-      const auto stat = read_thread_stat(proc_path(thread.tid, "stat"));
+      const auto stat = read_thread_stat(thread.tid);
       if (stat && has_ended(stat->state)) {
         awaited().push_back(thread);
         return vanished(thread.tid, " ended");
