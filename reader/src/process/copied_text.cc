@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -15,6 +14,13 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 // So many pages of a mapping are compared, the first and the last among them.
 constexpr std::uint64_t kMostCompared = 32;
+// A process chooses its mappings, and what its files say of their segments: of which one a mapping
+// may be, at which addresses that puts the others. So all that is tried for one process has a
+// bound, in which a page that is compared and a file that is opened count as much as so many looks
+// at a segment. Beyond it, code stays without a file. That is 4,096 pages; code of hundreds of
+// megabytes in large pages needs 32 of each mapping.
+constexpr std::size_t kMostTried = std::size_t{1} << 20;
+constexpr std::size_t kCostOfPage = 256;
 
 std::uint64_t page_down(std::uint64_t value) { return value & ~(kPage - 1); }
 std::uint64_t page_up(std::uint64_t value) { return page_down(value + kPage - 1); }
@@ -44,14 +50,15 @@ class CopiedText {
     const Mapping& other = mappings_[neighbour];
     const bool touches = mapping.start == other.end || mapping.end == other.start;
     if (!touches || !is_candidate(mapping) || !other.file || is_candidate(other)) return;
-    const std::optional<ElfImage>& image = image_of(other);
-    if (!image) return;
+    const ElfImage* image = image_of(other);
+    if (image == nullptr) return;
     for (const LoadSegment& of_other : image->load_segments()) {
       const std::uint64_t begin = page_down(of_other.file_offset);
       const std::uint64_t end = page_up(of_other.file_offset + of_other.file_size);
       if (other.file_offset < begin || other.file_offset >= end) continue;
       const Address bias = other.start - other.file_offset + of_other.file_offset - of_other.vaddr;
       for (const LoadSegment& segment : image->load_segments()) {
+        if (!may_try(1)) return;
         if (!lies_in(mapping, segment, bias) || !is_same(mapping, segment, *image, bias)) continue;
         mapping.file = other.file;
         mapping.path = other.path;
@@ -67,7 +74,7 @@ class CopiedText {
   }
 
   bool is_same(const Mapping& mapping, const LoadSegment& segment, const ElfImage& image,
-               Address bias) const {
+               Address bias) {
     const std::uint64_t pages = (mapping.end - mapping.start) / kPage;
     const std::uint64_t compared = std::min(pages, kMostCompared);
     const Address segment_end = bias + segment.vaddr + segment.file_size;
@@ -76,6 +83,7 @@ class CopiedText {
       const Address at = std::max(mapping.start + page * kPage, bias + segment.vaddr);
       const Address end = std::min(mapping.start + (page + 1) * kPage, segment_end);
       if (at >= end) continue;
+      if (!may_try(kCostOfPage)) return false;
       std::array<std::byte, kPage> in_file{};
       std::array<std::byte, kPage> in_memory{};
       const auto size = static_cast<std::size_t>(end - at);
@@ -89,18 +97,31 @@ class CopiedText {
     return compared != 0;
   }
 
-  const std::optional<ElfImage>& image_of(const Mapping& mapping) {
-    auto [entry, fresh] = images_.try_emplace(mapping.file);
-    if (!fresh) return entry->second;
-    auto opened = target_.open_file(mapping);
-    if (!opened) return entry->second;
-    if (auto image = ElfImage::open(*std::move(opened))) entry->second = *std::move(image);
-    return entry->second;
+  // Returns null if it cannot be used. Neighbours of one file follow each other, and so one file is
+  // open at a time.
+  const ElfImage* image_of(const Mapping& mapping) {
+    if (opened_ != mapping.file) {
+      opened_ = mapping.file;
+      image_.reset();
+      if (!may_try(kCostOfPage)) return nullptr;
+      auto file = target_.open_file(mapping);
+      auto image = file ? ElfImage::open(*std::move(file)) : Result<ElfImage>(file.error());
+      if (image) image_ = *std::move(image);
+    }
+    return image_ ? &*image_ : nullptr;
+  }
+
+  // Returns false if all that may be tried was.
+  bool may_try(std::size_t cost) {
+    tried_ += cost;
+    return tried_ <= kMostTried;
   }
 
   const Target& target_;
   std::vector<Mapping>& mappings_;
-  std::map<FileId, std::optional<ElfImage>> images_;
+  FileId opened_{};
+  std::optional<ElfImage> image_;  // of this file
+  std::size_t tried_ = 0;
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace labelscope {
 
 // Gives such mappings the file that lies there by the program headers of a file that is mapped next
 // to them, if the bytes in memory are those of the file. All pages of short code are compared, and
-// some of long code. Files are only opened if there is executable memory right beside one of them.
+// some of long code. Files are only opened if there is executable memory right beside one of them,
+// one at a time. What all of this may cost has a bound, beyond which mappings keep no file.
 void name_copied_text(const Target& target, std::vector<Mapping>& mappings);
 
 }  // namespace labelscope
