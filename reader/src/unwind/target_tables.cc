@@ -1,6 +1,7 @@
 #include "unwind/target_tables.h"
 
 #include <elf.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
@@ -19,6 +20,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMaxTables = 4096;
 constexpr std::size_t kMaxRows = 1ULL << 28;  // 1 GiB
 constexpr std::chrono::seconds kMaxTime{60};
+// So much is copied from the memory of a process for those modules whose file is not available, so
+// that it takes a few seconds at most.
+constexpr std::uint64_t kMaxCopied = 1ULL << 30;
 
 std::size_t rows_of(const TargetTables::Table& table) { return table ? table->rows.size() : 0; }
 
@@ -64,15 +68,22 @@ TargetTables::Table TargetTables::from_file(const Target& target, const Mapping&
   return table;
 }
 
-TargetTables::Table TargetTables::from_memory(const Target& target, const Place& place) {
+TargetTables::Table TargetTables::from_memory(const Target& target, Place& place) {
   const MemoryKey key{*place.module, place.mapping.file};
   const auto known = from_memory_.find(key);
   if (known != from_memory_.end()) return known->second;
   if (!has_room()) return nullptr;
   Table& table = from_memory_[key];
-  if (auto file = copy_module(target.memory(), *place.module, place.mapping.path))
-    table = build(*std::move(file));
-  return table;
+  auto file = copied_ < kMaxCopied
+                  ? copy_module(target.memory(), *place.module, place.mapping.path)
+                  : Result<UniqueFd>(Error{ErrorCode::kLimit, "1 GiB of other modules was copied"});
+  if (!file) {
+    place.problem = "it cannot be copied from memory: " + file.error().context;
+    return table;
+  }
+  struct stat copy {};
+  if (::fstat(file->get(), &copy) == 0) copied_ += static_cast<std::uint64_t>(copy.st_size);
+  return table = build(*std::move(file));
 }
 
 Status TargetTables::load(const Target& target) {
@@ -138,9 +149,16 @@ void TargetTables::want(Address start) {
   if (std::ranges::find(wanted_, index) == wanted_.end()) wanted_.push_back(index);
 }
 
+std::string TargetTables::problem_at(Address start) const {
+  const auto found = std::ranges::lower_bound(mappings_, start, {}, &ls_unwind_mapping::start);
+  return found == mappings_.end()
+             ? std::string()
+             : places_[static_cast<std::size_t>(found - mappings_.begin())].problem;
+}
+
 void TargetTables::make(const Target& target) {
   for (const std::size_t index : std::exchange(wanted_, {})) {
-    const Place& place = places_[index];
+    Place& place = places_[index];
     Table table;
     if (place.mapping.file) table = from_file(target, place.mapping);
     if (!table && place.module) table = from_memory(target, place);

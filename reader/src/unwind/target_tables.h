@@ -5,9 +5,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,9 @@ class TargetTables {
   // Notes that a walk has ended in the mapping that starts there, for want of a table.
   void want(Address start);
   bool wants() const { return !wanted_.empty(); }
+  // Returns why the mapping that starts there has no table, as far as its file is not available and
+  // its memory could not be copied.
+  std::string problem_at(Address start) const;
   // Makes the tables that are wanted, as far as possible. It is slow.
   void make(const Target& target);
   const std::shared_ptr<Files>& files() const { return files_; }
@@ -44,6 +49,7 @@ class TargetTables {
     Mapping mapping;
     std::optional<Address> module;  // where the module begins in memory
     bool tried = false;             // true if its table is there, or cannot be made
+    std::string problem{};          // why its memory could not be copied
   };
   using MemoryKey = std::pair<Address, FileId>;  // where the module begins
   using Modules = std::map<MemoryKey, Table>;
@@ -51,7 +57,7 @@ class TargetTables {
   bool has_room() const;
   Table build(UniqueFd file);
   Table from_file(const Target& target, const Mapping& mapping);
-  Table from_memory(const Target& target, const Place& place);
+  Table from_memory(const Target& target, Place& place);
   void settle(const Target& target, std::size_t index, const Table& table);
 
   std::shared_ptr<Files> files_;
@@ -63,6 +69,7 @@ class TargetTables {
   std::vector<Table> tables_;                // the tables to which mappings_ refer
   std::vector<ls_walk_table> views_;         // of these
   std::chrono::steady_clock::duration spent_{0};
+  std::uint64_t copied_ = 0;  // bytes
 };
 
 }  // namespace labelscope

@@ -56,7 +56,7 @@ class TableUnwinder final : public Unwinder {
 
 // Returns in words why the stack ends, or nothing if code and frame pointers show that this is the
 // start.
-std::string words(const ls_stack_walk& walk) {
+std::string words(const ls_stack_walk& walk, const TargetTables& tables) {
   switch (walk.end) {
     case LS_STACK_ROOT:
     case LS_STACK_ENTRY:
@@ -76,13 +76,16 @@ std::string words(const ls_stack_walk& walk) {
   if (walk.end == LS_STACK_LEFT_OUT) {
     return "it leaves out the caller of a function that changes stacks";
   }
-  const char* why = "";
+  std::string why;
   switch (walk.end) {
     case LS_STACK_NO_WAY_ON:
       why = "nothing describes its code";
       break;
     case LS_STACK_NO_TABLE:
       why = "its file has no unwind table";
+      if (const std::string problem = tables.problem_at(walk.mapping); !problem.empty()) {
+        why += " (" + problem + ")";
+      }
       break;
     case LS_STACK_UNSUPPORTED:
       why = "its call frame information is of a rare kind";
@@ -109,7 +112,7 @@ UnwoundStack TableUnwinder::unwind(const Registers& registers, const MemorySourc
   tables_.give(walk_, registers.machine);
   (registers.machine == Machine::kAarch64 ? ls_walk_aarch64 : ls_walk_x86_64)(&walk_);
   if (walk_.end == LS_STACK_NO_TABLE) tables_.want(walk_.mapping);
-  return {{walk_.frames, walk_.frames + walk_.count}, walk_.end, words(walk_)};
+  return {{walk_.frames, walk_.frames + walk_.count}, walk_.end, words(walk_, tables_)};
 }
 
 }  // namespace

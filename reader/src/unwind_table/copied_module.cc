@@ -12,6 +12,7 @@
 namespace labelscope {
 namespace {
 
+// Segments may overlap in memory: then the sum of their sizes is bounded, as the size of the file.
 constexpr std::uint64_t kMostBytes = 256ULL << 20;
 // The kernel takes no more than 64 KiB of program headers.
 constexpr std::size_t kMostSegments = 65536 / sizeof(Elf64_Phdr);
@@ -29,6 +30,10 @@ Status write_at(const UniqueFd& fd, std::uint64_t offset, std::span<const std::b
   const auto done = ::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
   if (done == static_cast<ssize_t>(bytes.size())) return {};
   return system_error(errno, "cannot write the copy of a module");
+}
+
+bool is_copied(const Elf64_Phdr& segment) {
+  return segment.p_type == PT_LOAD && (segment.p_flags & PF_W) == 0;
 }
 
 Status copy_segment(const MemorySource& memory, Address from, const Elf64_Phdr& segment,
@@ -68,14 +73,23 @@ Result<UniqueFd> copy_module(const MemorySource& memory, Address start, std::str
   if (first == segments.end()) return Error{ErrorCode::kMalformed, "it loads nothing"};
   const Address bias = start - (first->p_vaddr & ~(kPage - 1));
 
+  std::uint64_t sum = 0;
+  for (const Elf64_Phdr& segment : segments) {
+    if (!is_copied(segment)) continue;
+    if (segment.p_offset > kMostBytes || segment.p_filesz > kMostBytes - segment.p_offset) {
+      return Error{ErrorCode::kLimit, "it is larger than 256 MiB"};
+    }
+    sum += segment.p_filesz;
+    if (sum > kMostBytes) {
+      return Error{ErrorCode::kLimit, "its segments together are larger than 256 MiB"};
+    }
+  }
+
   const std::string_view known = path.substr(path.size() - std::min(path.size(), kMostOfPath));
   UniqueFd fd(memfd_create(std::string(kCopyOf).append(known).c_str(), MFD_CLOEXEC));
   if (!fd.valid()) return system_error(errno, "cannot make a file for the copy of a module");
   for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
-    if (segment.p_offset > kMostBytes || segment.p_filesz > kMostBytes - segment.p_offset) {
-      return Error{ErrorCode::kLimit, "it is larger than 256 MiB"};
-    }
+    if (!is_copied(segment)) continue;
     status = copy_segment(memory, bias + segment.p_vaddr, segment, fd);
     if (!status) return std::move(status).error();
   }
@@ -88,9 +102,7 @@ Result<UniqueFd> copy_module(const MemorySource& memory, Address start, std::str
   // The file has zeros up to the end of the last segment where nothing could be read.
   std::uint64_t end = 0;
   for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) == 0) {
-      end = std::max(end, segment.p_offset + segment.p_filesz);
-    }
+    if (is_copied(segment)) end = std::max(end, segment.p_offset + segment.p_filesz);
   }
   if (status && end > sizeof(Elf64_Ehdr) + segments.size() * sizeof(Elf64_Phdr) &&
       ::ftruncate(fd.get(), static_cast<off_t>(end)) != 0) {
