@@ -149,9 +149,9 @@ class Gap {
     std::vector<std::uint32_t> words(code.size() / sizeof(std::uint32_t));
     std::memcpy(words.data(), code.data(), words.size() * sizeof(std::uint32_t));
     std::vector<std::size_t> starts;
-    for (const std::uint64_t function : functions) {
-      if (function < start_ || function >= end_) continue;
-      starts.push_back((function - start_) / a64::kInstructionSize);
+    for (auto function = std::ranges::lower_bound(functions, start_);
+         function != functions.end() && *function < end_; ++function) {
+      starts.push_back((*function - start_) / a64::kInstructionSize);
     }
     const ls_unwind_rule not_reached = rest();
     std::optional<FrameState> last;

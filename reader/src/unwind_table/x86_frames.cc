@@ -62,6 +62,10 @@ constexpr std::size_t kMostPadding = 64;
 // Jumps through registers are looked at this often, at most: a function of a hostile file may be
 // nothing but jumps.
 constexpr std::size_t kMostJumps = 8 << 20;
+// Code that nothing leads to is decoded once more to find its end, and each head of a loop to find
+// the jump back. A hostile gap has many such places, from each of which all of it would be decoded.
+// Beyond so many instructions for each of its bytes nothing is assumed of the rest.
+constexpr std::size_t kMostDecodedOfByte = 32;
 // If nine of ten of at least so many functions are aligned, all are, except parts of others.
 constexpr std::size_t kFewStarts = 8;
 
@@ -447,15 +451,26 @@ class Follower {
     }
     const bool may_be_start = (may_start || is_behind_call) && is_aligned(at);
     if (may_be_start ? !code_.all_known || !frame : !frame && may_stand_anywhere_) add({});
-    return contradicts ? std::nullopt : frame;
+    return contradicts || has_looked_enough() ? std::nullopt : frame;
+  }
+
+  bool has_looked_enough() const {
+    return looked_ahead_ / kMostDecodedOfByte >= code_.bytes.size();
+  }
+
+  // Decodes what lies ahead. There is no instruction if too many were decoded before.
+  Instruction look_ahead(std::size_t at) {
+    if (has_looked_enough()) return {};
+    ++looked_ahead_;
+    return x86::decode(rest(at));
   }
 
   // Returns whether something jumps back to it.
-  bool is_head_of_loop(std::size_t at) const {
+  bool is_head_of_loop(std::size_t at) {
     constexpr std::size_t kMostLooked = 4096;
     const std::size_t end = std::min(at + kMostLooked, code_.bytes.size());
     for (std::size_t here = at; here < end;) {
-      const Instruction next = x86::decode(rest(here));
+      const Instruction next = look_ahead(here);
       if (next.size == 0) break;
       here += next.size;
       const bool jumps = next.flow == Flow::kBranch || next.flow == Flow::kJump;
@@ -470,10 +485,10 @@ class Follower {
     std::size_t undecodable;  // then the place that is none
   };
   // Returns where the instructions from here on end.
-  FlowEnd end_of_flow(std::size_t at) const {
+  FlowEnd end_of_flow(std::size_t at) {
     std::size_t to = at;
     while (to < code_.bytes.size() && state_of_[to] == kNotReached) {
-      const Instruction next = x86::decode(rest(to));
+      const Instruction next = look_ahead(to);
       if (next.size == 0) return {at, to};
       to += next.size;
       if (ends_flow(next.flow)) break;
@@ -512,6 +527,7 @@ class Follower {
   std::vector<std::size_t> todo_;
   std::set<std::size_t> jumps_;  // jumps through registers
   std::size_t jumps_looked_at_ = 0;
+  std::size_t looked_ahead_ = 0;  // instructions
   // Calls that may be the last instruction of their function, by the place behind them and padding.
   std::multimap<std::size_t, std::size_t> last_calls_;
 };

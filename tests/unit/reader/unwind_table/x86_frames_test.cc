@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <ctime>
 #include <map>
 #include <random>
 #include <set>
@@ -279,4 +280,23 @@ TEST_CASE("x86 frames: any bytes have parts in order, and an end") {
       last = part.start;
     }
   }
+}
+
+// Nothing leads behind any of the calls, so what comes next is looked at again behind each of them.
+// All of it each time would be half a billion instructions.
+TEST_CASE(
+    "x86 frames: code that is nothing but calls is followed in a time that grows as it does") {
+  constexpr std::size_t kCalls = 32768;
+  std::string code = "\xc3"s + std::string(15, '\x90');
+  while (code.size() < 16 * kCalls) {
+    const auto distance = -static_cast<std::int32_t>(code.size() + 5);  // to the first byte
+    code += '\xe8';
+    code.append(reinterpret_cast<const char*>(&distance), sizeof distance);
+    code += std::string(11, '\x90');
+  }
+  const std::clock_t before = std::clock();
+  const std::vector<CodePart> parts = x86_frames({code, 0x1000, {}, false, {}});
+  CHECK((std::clock() - before) / CLOCKS_PER_SEC < 5);
+  REQUIRE(!parts.empty());
+  CHECK(parts.front().start == 0x1000);
 }
