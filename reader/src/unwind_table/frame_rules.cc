@@ -53,7 +53,9 @@ bool set_cfa_register(const RegisterPlus& base, const Numbers& numbers, ls_unwin
   rule.cfa = base.number == numbers.stack_pointer   ? LS_CFA_SP
              : base.number == numbers.frame_pointer ? LS_CFA_FP
                                                     : LS_CFA_REGISTER;
-  if (rule.cfa == LS_CFA_REGISTER && !put(rule.operand, base.number)) return false;
+  // Larger numbers are those of vectors and flags, or of no register.
+  if (LS_OPERAND_NUMBER(base.number) != base.number) return false;
+  if (rule.cfa == LS_CFA_REGISTER) rule.operand = static_cast<std::int8_t>(base.number);
   return put(rule.cfa_offset, base.offset);
 }
 

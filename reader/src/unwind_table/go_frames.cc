@@ -189,7 +189,9 @@ class GoFrames {
     if (first == depths.end()) return {};
     const std::string_view code = code_at(first->start);
     if (first->depth == 8) {
-      if (first->start == code_start_ || code_at(first->start - 1)[0] != '\x55') return {};
+      // The frame may begin behind what was read, and the function outside of the file.
+      const std::string_view push = code_at(first->start - 1);
+      if (first->start == code_start_ || !push.starts_with('\x55')) return {};
       const bool sets = code.starts_with("\x48\x89\xe5"sv) || code.starts_with("\x48\x8b\xec"sv);
       return {true, first->start, sets ? first->start + 3 : 0};
     }

@@ -99,6 +99,7 @@ TEST_CASE("unwind table: what assembly code says of itself is its rule") {
         ls_unwind_rule{LS_CFA_AT_SP, LS_RA_AT_CFA, LS_FP_AT_CFA, 2, 24, -24, -8});
   CHECK(odd.at("at_fp") == ls_unwind_rule{LS_CFA_AT_FP, LS_RA_AT_CFA, LS_FP_AT_FP, 0, -40, 0, -8});
   CHECK(odd.at("unsupported").cfa == LS_CFA_UNSUPPORTED);
+  CHECK(odd.at("leaf_vector").cfa == LS_CFA_UNSUPPORTED);
   CHECK(odd.at("after_damaged") ==
         ls_unwind_rule{LS_CFA_FP, LS_RA_AT_CFA, LS_FP_AT_CFA, 0, 16, -16, -8});
   CHECK(odd.at("after_restore") == odd.at("after_damaged"));
