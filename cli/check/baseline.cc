@@ -1,11 +1,7 @@
 // A baseline may come from anywhere: its size is bounded, and only strings are taken from it.
 #include "cli/check/baseline.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
@@ -64,25 +60,6 @@ bool add_entries(const Json& subject, Baseline& baseline) {
   return true;
 }
 
-Result<std::string> read_whole(const UniqueFd& file) {
-  struct stat about {};
-  if (::fstat(file.get(), &about) != 0) return system_error(errno, "cannot be read");
-  if (static_cast<std::uint64_t>(about.st_size) > kMaxBytes) {
-    return Error{ErrorCode::kLimit, "has more than 64 MiB"};
-  }
-  std::string text(static_cast<std::size_t>(about.st_size), '\0');
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t got = ::read(file.get(), text.data() + done, text.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_error(errno, "cannot be read");
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  text.resize(done);
-  return text;
-}
-
 }  // namespace
 
 bool is_process_name(std::string_view name) { return name.starts_with(kProcess); }
@@ -139,8 +116,10 @@ Result<Baseline> parse_baseline(std::string_view text) {
 Result<Baseline> read_baseline(const std::string& path) {
   auto file = open_regular_file(path);
   if (!file) return std::move(file).error();
-  auto text = read_whole(*file);
+  // One byte more than a baseline may have shows that there is more.
+  auto text = read_up_to(*file, kMaxBytes + 1);
   if (!text) return std::move(text).error();
+  if (text->size() > kMaxBytes) return Error{ErrorCode::kLimit, "has more than 64 MiB"};
   return parse_baseline(*text);
 }
 

@@ -3,14 +3,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 #include "cli/format/common/row_labels.h"
 #include "cli/text/escape.h"
+#include "elf/regular_file.h"
 #include "preset/preset_files.h"
 #include "process/proc_fs.h"
 
@@ -20,8 +21,8 @@ namespace {
 // A candidate and what it is.
 using Candidates = std::vector<std::pair<std::string, std::string>>;
 
-// So much of a recording is read for its keys, and so long a line.
-constexpr std::streamoff kMostRead = 64 << 20;
+// So much of a recording is read for its keys.
+constexpr std::size_t kMostRead = std::size_t{64} << 20;
 constexpr std::size_t kLongestAbout = 80;
 
 // Names of processes and keys of labels come from programs. A word that a terminal or a shell could
@@ -65,8 +66,12 @@ Candidates presets() {
 }
 
 void add_keys_of(const std::string& recording, std::set<std::string>& keys) {
-  std::ifstream file(recording);
-  for (std::string line; std::getline(file, line) && file.tellg() < kMostRead;) {
+  // A completion must not wait for the writer of a FIFO.
+  const auto file = open_regular_file(recording);
+  const auto text = file ? read_up_to(*file, kMostRead) : Result<std::string>(file.error());
+  if (!text) return;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("{\"type\":\"labels\"")) continue;
     const auto row = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
     const auto labels = row.is_object() ? row.find("labels") : row.end();

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "process/proc_fs.h"
+#include "elf/regular_file.h"
 
 namespace labelscope::cli {
 namespace {
@@ -37,6 +37,13 @@ std::map<std::string, std::string> podman_names(const std::string& text) {
   return names;
 }
 
+// No engine makes anything but a regular file, but who may write there can.
+Result<std::string> read_state(const std::string& path) {
+  auto file = open_regular_file(path);
+  if (!file) return std::move(file).error();
+  return read_up_to(*file, kMostFile);
+}
+
 }  // namespace
 
 const std::string& ContainerNames::name_of(const std::string& id) {
@@ -44,11 +51,11 @@ const std::string& ContainerNames::name_of(const std::string& id) {
   std::string name;
   std::string refused;
   // The ID has hexadecimal digits only, so it does not lead to another folder.
-  const auto docker = read_proc_file(docker_ + "/" + id + "/config.v2.json", kMostFile);
+  const auto docker = read_state(docker_ + "/" + id + "/config.v2.json");
   if (docker) name = docker_name(*docker);
   if (!docker && docker.error().code == ErrorCode::kPermission) refused = docker_;
   if (name.empty()) {
-    const auto podman = read_proc_file(podman_ + "/containers.json", kMostFile);
+    const auto podman = read_state(podman_ + "/containers.json");
     if (podman) name = podman_names(*podman)[id];
     if (!podman && podman.error().code == ErrorCode::kPermission) refused = podman_;
   }

@@ -1,7 +1,6 @@
 #include "cli/profile/value_names.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "elf/regular_file.h"
 #include "labelscope/unique_fd.h"
 
 namespace labelscope::cli {
@@ -117,23 +117,14 @@ Result<ValueNames> parse_value_names(std::string_view text) {
 Result<ValueNames> read_value_names(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!file.valid()) return system_error(errno, "the file cannot be opened");
-  std::string text;
   // One byte more than a file may have shows that there is more.
-  while (text.size() <= kMostNameBytes) {
-    constexpr std::size_t kPiece = std::size_t{64} << 10;
-    const std::size_t had = text.size();
-    text.resize(std::min(had + kPiece, kMostNameBytes + 1));
-    const ssize_t got = ::read(file.get(), text.data() + had, text.size() - had);
-    text.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_error(errno, "the file cannot be read");
-    if (got == 0) break;
-  }
-  if (text.size() > kMostNameBytes) {
+  const auto text = read_up_to(file, kMostNameBytes + 1);
+  if (!text) return Error{text.error().code, "the file " + text.error().context};
+  if (text->size() > kMostNameBytes) {
     return Error{ErrorCode::kLimit, "it has more than " + std::to_string(kMostNameBytes >> 20) +
                                         " MiB; leave out values that no label has"};
   }
-  return parse_value_names(text);
+  return parse_value_names(*text);
 }
 
 }  // namespace labelscope::cli

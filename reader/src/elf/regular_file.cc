@@ -81,6 +81,22 @@ Result<UniqueFd> open_regular_file_below(const std::string& root, const std::str
   return place.valid() ? open_regular_file(place) : cannot_open();
 }
 
+Result<std::string> read_up_to(const UniqueFd& file, std::size_t most) {
+  constexpr std::size_t kPiece = std::size_t{64} << 10;
+  std::string text;
+  for (;;) {
+    const std::size_t had = text.size();
+    if (had == most) return text;
+    text.resize(had + std::min(kPiece, most - had));
+    const ssize_t got = ::read(file.get(), text.data() + had, text.size() - had);
+    const int error = errno;
+    text.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got < 0 && error == EINTR) continue;
+    if (got < 0) return system_error(error, "cannot be read");
+    if (got == 0) return text;
+  }
+}
+
 bool in_kernel_file_system(const std::string& path) {
   struct statfs system {};
   return ::statfs(path.c_str(), &system) == 0 && is_made_up(system);

@@ -7,6 +7,7 @@
 // open(2)). It opens the file only if it is a regular file in a file system that stores files.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "labelscope/result.h"
@@ -24,6 +25,9 @@ Result<UniqueFd> open_regular_file(const UniqueFd& place);
 // a link.
 Result<UniqueFd> open_regular_file_below(const std::string& root, const std::string& path,
                                          int flags = 0);
+
+// Reads from where the descriptor stands to the end of the file, and no more than `most` bytes.
+Result<std::string> read_up_to(const UniqueFd& file, std::size_t most);
 
 // Returns whether the path is in a file system that the kernel makes up, such as /proc, or false if
 // that is not known. Links are followed.

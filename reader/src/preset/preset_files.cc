@@ -58,16 +58,7 @@ Result<std::string> read_file(const std::string& path, const std::string& progra
     return Error{ErrorCode::kPermission, std::move(why)};
   }
   // One byte more than a preset may have shows that there is more.
-  std::string text(kMostPresetBytes + 1, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t got = ::read(file->get(), text.data() + size, text.size() - size);
-    if (got < 0) return system_error(errno, "cannot be read");
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  text.resize(size);
-  return text;
+  return read_up_to(*file, kMostPresetBytes + 1);
 }
 
 Result<PresetDescription> load_file(const std::string& path, const std::string& program) {

@@ -202,6 +202,20 @@ TEST_CASE("find: a container is named by its ID, the start of it, or its engine'
   CHECK(says(refused(proc, NamedBy::kContainer, "web"), "there are aaaaaaaaaaaa, db"));
 }
 
+// Nobody writes to either FIFO, so this would wait for ever.
+TEST_CASE("find: a name of a container is read from a regular file only") {
+  MadeUpProc proc;
+  const Pid web = proc.add(1, {.cgroup = "0::/system.slice/docker-" + kIdOfWeb + ".scope\n"});
+  fs::create_directories(proc.root() + "/docker/" + kIdOfWeb);
+  fs::create_directories(proc.root() + "/podman");
+  REQUIRE(::mkfifo((proc.root() + "/docker/" + kIdOfWeb + "/config.v2.json").c_str(), 0600) == 0);
+  REQUIRE(::mkfifo((proc.root() + "/podman/containers.json").c_str(), 0600) == 0);
+  ::alarm(20);
+  CHECK(says(refused(proc, NamedBy::kContainer, "web"), "there is aaaaaaaaaaaa"));
+  CHECK(found(proc, NamedBy::kContainer, kIdOfWeb) == Pids{web});
+  ::alarm(0);
+}
+
 TEST_CASE("find: who listens on a port holds its socket, in whichever network namespace") {
   MadeUpProc proc;
   const std::string listens = "   0: 0100007F:1F90 00000000:0000 0A 0:0 0:0 0 1000 0 777 1 x\n";
