@@ -21,8 +21,17 @@ skip() {
   exit 77
 }
 
-# The status is true if as_root can work at all.
-can_be_root() { ((EUID == 0)) || command -v sudo >/dev/null; }
+# The status is true if as_root can work: this is root, or sudo makes this user root. sudo is asked once,
+# also for scripts that this one starts; it may ask for a password, and explains itself if it refuses.
+can_be_root() {
+  ((EUID != 0)) || return 0
+  if [[ -z ${LABELSCOPE_SUDO:-} ]]; then
+    LABELSCOPE_SUDO=no
+    if command -v sudo >/dev/null && sudo -- true; then LABELSCOPE_SUDO=yes; fi
+    export LABELSCOPE_SUDO
+  fi
+  [[ $LABELSCOPE_SUDO == yes ]]
+}
 
 # Runs a command as root: directly, or through sudo (which may ask for a password).
 as_root() {

@@ -6,7 +6,8 @@
 #   scripts/setup.sh [--tests] [--check]
 #
 # --check installs nothing: it lists what is missing, and exits 1 if anything is. On Debian 12 or
-# newer and on Ubuntu it uses apt, as root or with sudo. Elsewhere it lists the missing packages.
+# newer and on Ubuntu it uses apt, as root or with sudo. Without either, only what the build or the
+# tests cannot do without has to be there. Elsewhere it lists the missing packages.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -188,7 +189,12 @@ setup_debian() {
   fi
   say "Missing packages: ${missing[*]}"
   ((check_only == 0)) || exit 1
-  can_be_root || die "installing them needs root and there is no sudo here. As root: apt-get install ${missing[*]}"
+  if ! can_be_root; then
+    [[ -z $(missing_anywhere "$1") ]] ||
+      die "installing them needs root, and there is no sudo here that gives it. As root: apt-get install --no-install-recommends ${missing[*]}"
+    warn "there is no root here to install them; it goes on without, because none is indispensable"
+    return
+  fi
   say "Updating the package lists"
   apt update --quiet || warn "the package lists could not be updated; installing from those that are here"
   mapfile -t missing < <(missing_on_debian "$1")  # their names may depend on the lists
@@ -197,14 +203,21 @@ setup_debian() {
     die "apt could not install: ${missing[*]} (its own message is above)"
 }
 
-setup_elsewhere() {
-  local debian fedora check missing_debian=() missing_fedora=()
+# Prints the packages whose tool or library is indispensable and not there: the names in Debian and
+# Fedora, on one line each.
+missing_anywhere() {
+  local debian fedora check
   while read -r debian fedora check; do
-    [[ -n $debian ]] || continue
-    is_there "$check" && continue
+    [[ -z $debian ]] || is_there "$check" || printf '%s %s\n' "$debian" "$fedora"
+  done <<<"$1"
+}
+
+setup_elsewhere() {
+  local debian fedora missing_debian=() missing_fedora=()
+  while read -r debian fedora; do
     missing_debian+=("$debian")
     missing_fedora+=("$fedora")
-  done <<<"$1"
+  done < <(missing_anywhere "$1")
   if ((${#missing_debian[@]} == 0)); then
     say "All tools and libraries are there"
     return

@@ -20,8 +20,8 @@
 # arguments, unless --guests asks for them, and for other presets than dev. With LABELSCOPE_CI=1 it
 # is a failure if one of them is not available.
 #
-# Tests that sample with BPF need root: without it they run through sudo if there is sudo, and are
-# skipped with --no-sudo. The preset tidy runs clang-tidy over every source file and no test.
+# Tests that sample with BPF need root: without it they run through sudo, and are skipped if there is
+# none or with --no-sudo. The preset tidy runs clang-tidy over every source file and no test.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -67,15 +67,18 @@ build_failed() {
 readonly build=$root_dir/build/$preset
 readonly reports=$build/reports
 
+# sudo asks for its password now, and not behind the build, when nobody may be there to type it.
+if ((EUID == 0)) || [[ $preset == tidy ]] || ! can_be_root; then use_sudo=0; fi
+
 as_root_if_allowed() {
-  if ((EUID != 0 && use_sudo)) && can_be_root; then
+  if ((use_sudo)); then
     sudo -- env PATH="$PATH" ${TMPDIR:+TMPDIR="$TMPDIR"} ${LABELSCOPE_THOROUGH:+LABELSCOPE_THOROUGH=1} "$@"
   else
     "$@"
   fi
 }
 
-rm -rf "$reports" 2>/dev/null || as_root rm -rf "$reports"
+rm -rf "$reports" 2>/dev/null || as_root_if_allowed rm -rf "$reports"
 mkdir -p "$reports"
 
 # timed <part of the run> <command>... runs the command and returns its status; times.tsv has its
@@ -99,7 +102,7 @@ if [[ $preset == tidy ]]; then
 fi
 
 if ((EUID != 0)); then
-  if ((use_sudo)) && can_be_root; then
+  if ((use_sudo)); then
     say "Running the tests through sudo: those that sample with BPF need it"
   else
     say "Running the tests without root: those that need it are skipped"
@@ -202,7 +205,7 @@ elif [[ -n $failed_tests ]]; then
   say "Running once more what failed"
   timed "tests: what failed, once more" ctest_here again --tests-regex "$(report pattern "$reports")" || true
 fi
-if ((EUID != 0 && use_sudo)) && can_be_root; then give_back "$build"; fi
+if ((use_sudo)); then give_back "$build"; fi
 
 results=$reports/results.txt
 report results "$reports" >"$results"
