@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # This shows what labelscope does, on a service whose truth is known: it installs what is missing,
-# builds, starts the demo service, records it, and prints where its time went, by label, next to the
-# service's own numbers.
+# builds what scripts/install.sh or scripts/test.sh has not built yet, starts the demo service, records
+# it, and prints where its time went, by label, next to the service's own numbers. It ends with the place
+# of the page for a browser. Without root and sudo it records by ptrace.
 #
 #   scripts/demo.sh [--duration SECONDS]
 #
@@ -20,18 +21,18 @@ while (($# > 0)); do
   shift || break  # --duration without a value
 done
 [[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || { printf 'demo.sh: --duration is a number of seconds\n' >&2; exit 2; }
-can_be_root || die "recording needs root, and there is no sudo here: run this as root"
+# The first question for a password comes now, and not behind the build.
+as=(as_root)
+can_be_root || as=()
 
 bash "$root_dir/scripts/setup.sh"
 
-# It uses the build folder of scripts/test.sh, so that running both compiles once. A new build
-# leaves out the tests.
-readonly build=$root_dir/build/dev
-without_tests=()
-[[ -f $build/CMakeCache.txt ]] || without_tests=(-DBUILD_TESTING=OFF)
-configure "$build" --preset dev ${without_tests[@]+"${without_tests[@]}"} ||
+build=$(latest_build)
+readonly build
+# A folder with a build configures itself again if it has to. A new one leaves out the tests.
+[[ -f $build/build.ninja ]] || configure "$build" --preset "${build##*/}" -DBUILD_TESTING=OFF ||
   die "configuring failed; its output is above"
-say "Building labelscope and the demo service with $(build_jobs) jobs"
+say "Building labelscope and the demo service in ${build#"$root_dir"/}, as far as they are not built yet"
 cmake --build "$build" --parallel "$(build_jobs)" --target demo >&2 || die "the build failed; its output is above"
 labelscope='' service=''
 # shellcheck source=/dev/null
@@ -53,6 +54,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 say "Starting the demo service: three tenants, two routes"
+: >"$work/truth"
 # The service ends by itself if this script is killed by SIGKILL.
 "$service" --seconds $((seconds + 120)) >"$work/truth" &
 service_pid=$!
@@ -63,12 +65,13 @@ for ((attempt = 0; attempt < 500; attempt++)); do
 done
 grep -q '^ready' "$work/truth" || die "the demo service was not ready after ten seconds"
 
+((${#as[@]})) || warn "this is not root, and there is no sudo that makes it root: labelscope samples by ptrace, not by BPF"
 say "Recording process $service_pid for $seconds seconds: labelscope record -p $service_pid -d ${seconds}s" \
   "--summary tenant,http.route"
 status=0
-as_root "$labelscope" record -p "$service_pid" -d "${seconds}s" --summary tenant,http.route \
+${as[@]+"${as[@]}"} "$labelscope" record -p "$service_pid" -d "${seconds}s" --summary tenant,http.route \
   -o "$recordings/demo.pb.gz" -o "$recordings/demo.folded" -o "$recordings/demo.html" >"$work/summary" || status=$?
-give_back "$recordings"
+if ((${#as[@]})); then give_back "$recordings"; fi
 ((status == 0)) || { warn "labelscope record ended with status $status; its message is above"; exit "$status"; }
 cat "$work/summary"
 
@@ -123,5 +126,7 @@ shown=${recordings#"$PWD"/}
   printf '  go tool pprof -top -cum -tagroot=tenant %s\n' "$shown/demo.pb.gz"
   printf '  go tool pprof -tags %s\n' "$shown/demo.pb.gz"
   command -v go >/dev/null || printf '(go comes with the package golang-go.)\n'
-  printf '\nOr open this page in a browser:\n  %s\n' "$recordings/demo.html"
+  printf '\nThe picture is a page, one file that needs no network. If this is a remote shell, copy it first:\n'
+  printf '  scp %s@%s:%q .\n' "$(id -un)" "$(uname -n)" "$recordings/demo.html"
+  printf '\nOpen it in a browser:\n  %s\n' "$recordings/demo.html"
 } >&2

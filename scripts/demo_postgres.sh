@@ -7,7 +7,7 @@
 #   scripts/demo_postgres.sh [--duration SECONDS] [--output FOLDER]
 #
 # It needs PostgreSQL 14 to 18 with contrib (Debian: postgresql) and labelscope, which is $LABELSCOPE,
-# or what scripts/demo.sh or scripts/test.sh has built, or an installed one. Tables go to stdout, all
+# or what another script here has built, or an installed one. Tables go to stdout, all
 # else to stderr; files to FOLDER, by default build/recordings/<UTC>. Exit status 77: there is no server.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -24,11 +24,11 @@ while (($# > 0)); do
   shift || break  # an option without its value
 done
 [[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || { printf 'demo_postgres.sh: --duration is a number of seconds\n' >&2; exit 2; }
-can_be_root || die "recording needs root, and there is no sudo here: run this as root"
+can_be_root || die "recording another user's processes needs root, and there is no sudo here that gives it: run this as root"
 
 find_labelscope() {
   local each
-  for each in "${LABELSCOPE:-}" "$root_dir/build/dev/cli/labelscope" "$(command -v labelscope || true)"; do
+  for each in "${LABELSCOPE:-}" "$(latest_build)/cli/labelscope" "$(command -v labelscope || true)"; do
     [[ -x $each ]] && { echo "$each"; return; }
   done
   die "there is no labelscope: scripts/demo.sh builds it, or name one in LABELSCOPE"

@@ -54,6 +54,13 @@ debian_codename() {
   (source /etc/os-release 2>/dev/null && [[ ${ID:-} == debian && -n ${VERSION_CODENAME:-} ]] && echo "$VERSION_CODENAME")
 }
 
+# Prints the build folder whose labelscope is the newer one: that of scripts/install.sh or that of
+# scripts/test.sh. It is the latter if there is none, because its programs are built sooner.
+latest_build() {
+  local installed=$root_dir/build/release tested=$root_dir/build/dev
+  if [[ $installed/cli/labelscope -nt $tested/cli/labelscope ]]; then echo "$installed"; else echo "$tested"; fi
+}
+
 # Package lists, and choices that depend on them, are renewed after this time. shellcheck
 # disable=SC2034 # for the scripts that source this
 readonly package_lists_minutes=720
