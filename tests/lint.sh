@@ -36,6 +36,17 @@ forbid_comments() {
   failed=1
 }
 
+# A build may be in a home that only its owner may enter. Another user runs copies of the programs that
+# programs.sh names in capitals (has_other_user in tests/cli/lib.sh).
+found=$(for file in tests/cli/*.sh tests/cli/*/*.sh; do
+  sed -e ':next' -e '/\\$/N; s/\\\n//; t next' "$file" |
+    grep -E '(setpriv .*--reuid|drop\[@\]).*"\$\{?[A-Z_]+\}?"' | sed "s|^|$file: |"
+done)
+if [[ -n $found ]]; then
+  printf 'FAILED: another user runs programs of the build, and not copies\n%s\n' "$found"
+  failed=1
+fi
+
 # writer-lib <- reader <- bpf <- cli: each may use only what stands to its left.
 forbid "writer-lib uses nothing of the others" '#include [<"](labelscope|bpf|cli)/' writer-lib
 forbid "reader knows neither BPF nor the command line" '#include [<"](bpf|cli)/|#include <bpf/' \

@@ -83,17 +83,21 @@ need_command() {
   command -v "$1" >/dev/null || skip_test "$1 is not installed"
 }
 
-# Skips the test if nothing can run as another user without rights, which is "${drop[@]}" command....
-# That user's program is $work/labelscope, and it may make files in the current folder.
-need_other_user() {
-  ((EUID == 0)) || skip_test "becoming another user needs root"
-  need_command setpriv
+# The status is true if a command can run as another user without rights, which is "${drop[@]}"
+# command.... Otherwise $no_other_user is the reason. That user reaches neither a private build folder
+# nor a private home: its program is $work/labelscope, and it may make files in the current folder.
+has_other_user() {
+  no_other_user="becoming another user needs root"
+  ((EUID == 0)) || return 1
+  no_other_user="setpriv is not installed"
+  command -v setpriv >/dev/null || return 1
   chmod 755 "$work" && chmod 777 "$work/out"
   cp "$LABELSCOPE" "$work/labelscope" && chmod 755 "$work/labelscope"
   drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
-  "${drop[@]}" test -x "$work/labelscope" ||
-    skip_test "user 65534 cannot reach $work; set TMPDIR to a public folder"
+  no_other_user="user 65534 cannot reach $work; set TMPDIR to a public folder"
+  "${drop[@]}" test -x "$work/labelscope"
 }
+need_other_user() { has_other_user || skip_test "$no_other_user"; }
 
 # beside <function>: runs the function's tests in a folder of their own while the script goes on.
 # This is for scenarios that wait and do not disturb each other. together: waits for all of them,

@@ -57,9 +57,7 @@ expect_status "$exit_ok" "dump as nobody"
 expect_shown 'thread\.0=number-0'
 
 # A user that is not root cannot become another one.
-cp "$LABELSCOPE" "$work/labelscope" && chmod 755 "$work/labelscope"
-drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
-command -v setpriv >/dev/null && "${drop[@]}" test -x "$work/labelscope" || exit 0
+has_other_user || exit 0
 "${drop[@]}" timeout --signal=KILL 60 "$work/labelscope" record --drop-to root --backend ptrace \
   -d 1 -o up.jsonl -- true \
   >"$work/stdout" 2>"$work/stderr" </dev/null
