@@ -105,6 +105,20 @@ Found find_table(const ElfImage& file, const std::function<bool()>& is_late) {
   return is_go ? search_header(file, is_late) : Found(std::optional<std::uint64_t>());
 }
 
+// From Go 1.26 on the table does not say where the text starts. The runtime has that in its
+// description of the module: `text` of moduledata (runtime/symtab.go), whose first word leads to
+// the table. Behind that word are six slices of three words, and three words.
+constexpr std::uint64_t kTextInModule = (1 + 6 * 3 + 3) * sizeof(std::uint64_t);
+
+// Returns 0 if it is not known.
+std::uint64_t text_of_module(const ElfImage& file, std::uint64_t table) {
+  const auto module = file.section_address(".go.module");
+  if (!module) return 0;
+  const auto its_table = file.pointer_at(*module);
+  const auto text = file.pointer_at(*module + kTextInModule);
+  return its_table && *its_table == table && text ? *text : 0;
+}
+
 // Takes an unsigned number of at most 32 bits, in groups of seven bits.
 std::optional<std::uint32_t> take_number(std::span<const std::byte>& bytes) {
   std::uint64_t value = 0;
@@ -164,11 +178,11 @@ Status GoFunctions::parse(const ElfImage& file, std::uint64_t address) {
   }
   count_ = static_cast<std::size_t>(header.functions);
   const auto text = file.pointer_at(address + offsetof(Header, text));
-  // Go 1.26 leaves the start of the text to the runtime.
-  if (!text || *text == 0) {
+  text_ = text ? *text : 0;
+  if (text_ == 0) text_ = text_of_module(file, address);
+  if (text_ == 0) {
     return Error{ErrorCode::kUnsupported, "its table of Go functions does not say where they are"};
   }
-  text_ = *text;
   start_ = start_of(0);
   end_ = start_of(count_);
   if (start_ < text_ || end_ <= start_) return malformed("has its functions in no order");

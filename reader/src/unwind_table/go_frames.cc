@@ -40,6 +40,7 @@
 
 #include "base/aarch64_words.h"
 #include "unwind_table/frame_rules.h"
+#include "unwind_table/undescribed_code.h"
 
 namespace labelscope {
 namespace {
@@ -108,8 +109,8 @@ class GoFrames {
       }
     }
     // Padding belongs to what is before it, which saves a row. A damaged table ends earlier.
-    const bool is_padding = !depths.empty() && function.end - at_ < kAlign;
-    add_until(function.end, is_padding ? parts_.back().rule : rule_of_kind(LS_CFA_GAP));
+    const bool same = !depths.empty() && is_padding(at_, function.end);
+    add_until(function.end, same ? parts_.back().rule : rule_of_kind(LS_CFA_GAP));
   }
 
   void add_depth(const GoFunction& function, const GoDepth& depth, const FrameStart& frame) {
@@ -166,6 +167,16 @@ class GoFrames {
     rule.fp = fp;
     if (fp == LS_FP_AT_CFA) rule.fp_offset = x86_ ? -16 : -depth - 8;
     return rule;
+  }
+
+  // A table also ends where a function has taken its return address from the stack.
+  bool is_padding(std::uint64_t start, std::uint64_t end) const {
+    std::array<char, kAlign> bytes;
+    if (end - start >= bytes.size()) return false;
+    const std::span padding = std::span(bytes).first(static_cast<std::size_t>(end - start));
+    return file_.read(start, std::as_writable_bytes(padding)) &&
+           is_only_padding({padding.data(), padding.size()},
+                           x86_ ? Machine::kX86_64 : Machine::kAarch64);
   }
 
   void read_code(const GoFunction& function) {

@@ -160,6 +160,17 @@ TEST_CASE(
       INFO(changes);
       const ls_unwind_rule* rule = table.rule_at(starts.at(changes));
       const bool x86 = table.machine == Machine::kX86_64;
+      if (x86 && rule->cfa == LS_CFA_SP) {
+        // Go 1.26's functions first make a frame, to which rbp points when the stack is another
+        // one. The scheduler, which mcall() calls, never returns.
+        constexpr std::uint64_t kBehindFrame = 4;  // push %rbp; mov %rsp, %rbp
+        CHECK(rule->cfa_offset == 8);
+        rule = table.rule_at(starts.at(changes) + kBehindFrame);
+        const bool returns = std::string_view(changes) != "runtime.mcall";
+        CHECK(rule->cfa == (returns ? LS_CFA_GAP_FP : LS_CFA_ENTRY));
+        CHECK(rule->operand == 0);
+        continue;
+      }
       CHECK(rule->cfa == (x86 ? LS_CFA_GAP_FP : LS_CFA_GAP));
       CHECK(rule->operand == (x86 ? LS_FP_LEAVES_OUT : 0));
     }
