@@ -3,11 +3,14 @@
 #include "cli/host/output_file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <ostream>
 #include <streambuf>
@@ -78,7 +81,7 @@ std::string directory_of(const std::string& path) {
 std::string hidden_name(const std::string& path) {
   std::size_t slash = path.rfind('/');
   std::size_t name = slash == std::string::npos ? 0 : slash + 1;
-  return path.substr(0, name) + "." + path.substr(name) + "." + std::to_string(::getpid()) + ".tmp";
+  return path.substr(0, name) + "." + path.substr(name) + "." + random_suffix() + ".tmp";
 }
 
 Error exists(const std::string& path) {
@@ -86,6 +89,19 @@ Error exists(const std::string& path) {
 }
 
 }  // namespace
+
+std::string random_suffix() {
+  std::uint64_t number = 0;
+  // This fails only while a machine starts. Then the number is not random, but still of this run.
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) {
+    number =
+        static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) ^
+        static_cast<std::uint64_t>(::getpid()) << 40;
+  }
+  std::array<char, 20> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
+  return text.data();
+}
 
 OutputFile::OutputFile(std::string path, UniqueFd fd, Kind kind, std::string temporary,
                        bool overwrite)

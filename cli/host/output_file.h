@@ -13,6 +13,11 @@
 
 namespace labelscope::cli {
 
+// Returns 16 digits that no other file has in its name. The number of the process would not do: in
+// a container each labelscope may have the same, and what a killed one has left would block the
+// next.
+std::string random_suffix();
+
 class OutputFile {
  public:
   // "-" is stdout. Fails if the path exists, unless `overwrite`; devices and pipes are written

@@ -68,7 +68,9 @@ void RecordReport::say_problems() const {
   }
   if (opened_.tables) {
     warn_of_missing_tables(opened_.tables->failures());
-    report_kept_tables(opened_.tables->cache(), opened_.why_no_cache);
+    const std::string& folder = options_.unwind_cache;
+    report_kept_tables(opened_.tables->cache(), opened_.why_no_cache,
+                       !folder.empty() && folder != "none");
   }
   if (const std::string refusal = recorder_.sampler().refusal(); !refusal.empty()) {
     log::warning("a thread may not be stopped: " + escape_terminal(refusal));

@@ -18,10 +18,12 @@ inline void warn_of_missing_tables(const TableWorker::Failures& failures) {
   if (failures.more != 0) log::warning("and through " + with_thousands(failures.more) + " more");
 }
 
-// `cache` is null if tables are not kept, and `why` is the reason.
-inline void report_kept_tables(const TableCache* cache, const std::string& why) {
+// `cache` is null if tables are not kept, and `why` is the reason. `is_named` is set if the user
+// has named a folder for them.
+inline void report_kept_tables(const TableCache* cache, const std::string& why, bool is_named) {
   if (cache == nullptr) {
-    log::verbose("unwind tables are not kept for the next recording: " + escape_terminal(why));
+    (is_named ? log::warning : log::verbose)("unwind tables are not kept for the next recording: " +
+                                             escape_terminal(why));
     return;
   }
   for (const std::string& problem : cache->problems()) log::warning(escape_terminal(problem));

@@ -1,4 +1,5 @@
-// One file for each table:
+// One file for each table, HASH.table; while it is written, it has a suffix of its own. Nothing
+// else is in the folder, and no file with another name is ever removed.
 //
 //   head      what labelscope made it, the lengths of all that follows, and their checksum
 //   key       by which the table is known; the name of the file is its hash
@@ -7,10 +8,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -20,23 +18,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <utility>
 
+#include "cli/host/output_file.h"
 #include "cli/unwind/table_messages.h"
-#include "labelscope/memory.h"
-#include "process/proc_fs.h"
-#include "unwind_table/copied_module.h"
 
 namespace labelscope::cli {
 namespace {
 
 constexpr std::string_view kMagic = "labelscope unwind table 1\n";
-constexpr std::uint64_t kFuse = 0x65735546;  // the kernel's FUSE_SUPER_MAGIC
-// It has 8 KiB.
-constexpr std::uint64_t kMostOfVdso = 64 << 10;
 // The largest real file has a table of 4 MiB.
 constexpr std::uint64_t kMostOfATable = std::uint64_t{64} << 20;
 constexpr std::size_t kMostProblems = 8;
+constexpr std::size_t kHashDigits = 16;
 
 struct Head {
   char magic[32];
@@ -80,6 +75,27 @@ std::string name_of(std::string_view key) {
   return name.data();
 }
 
+// Returns whether name_of() makes such a name, for a table or for one that is being written.
+// Versions before this one wrote under the number of their process.
+bool is_own_name(std::string_view name) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  constexpr std::string_view kKind = ".table";
+  const auto skip_hex = [&](std::size_t most) {
+    const std::size_t count = std::min(name.find_first_not_of(kHex), name.size());
+    const bool fits = count > 0 && count <= most;
+    name.remove_prefix(count);
+    return fits;
+  };
+  if (name.find('.') != kHashDigits || !skip_hex(kHashDigits) || !name.starts_with(kKind)) {
+    return false;
+  }
+  name.remove_prefix(kKind.size());
+  if (name.empty()) return true;
+  if (name.front() != '.') return false;
+  name.remove_prefix(1);
+  return skip_hex(kHashDigits) && name.empty();
+}
+
 Error unusable(std::string why) { return {ErrorCode::kMalformed, std::move(why)}; }
 
 // Returns why others than the user could have written what is there, or nothing.
@@ -119,30 +135,26 @@ Result<UnwindTable> decode(std::string_view messages) {
   return reader.finish();
 }
 
-std::string content_of(const UniqueFd& file, std::uint64_t size) {
-  std::string content(size, '\0');
-  const ssize_t got = ::pread(file.get(), content.data(), size, 0);
-  return got == static_cast<ssize_t>(size) ? content : std::string();
-}
-
-// Returns the content of the file if it is a copy of our own vDSO, as the unwinder makes one.
-std::string content_of_vdso(const UniqueFd& file, std::uint64_t size) {
-  const Address start = ::getauxval(AT_SYSINFO_EHDR);
-  if (start == 0 || size == 0 || size > kMostOfVdso) return {};
-  const auto own = copy_module(*open_process_memory(static_cast<Pid>(::getpid())), start, "[vdso]");
-  if (!own) return {};
-  std::string content = content_of(file, size);
-  return content == content_of(*own, size) ? content : std::string();
-}
-
 using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
 
-// Returns null if it cannot be listed.
-Folder list(const UniqueFd& folder) {
+// Calls `use` with the name of each entry until it returns false. Fails if the folder cannot be
+// listed.
+Status for_each_name(const UniqueFd& folder, const std::function<bool(const std::string&)>& use) {
   const int copy = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  Folder listed(copy < 0 ? nullptr : ::fdopendir(copy), &::closedir);
-  if (!listed && copy >= 0) ::close(copy);
-  return listed;
+  const Folder listed(copy < 0 ? nullptr : ::fdopendir(copy), &::closedir);
+  if (!listed) {
+    const int why = errno;
+    if (copy >= 0) ::close(copy);
+    return system_error(why, "it cannot be listed");
+  }
+  while (true) {
+    errno = 0;
+    const dirent* entry = ::readdir(listed.get());
+    if (entry == nullptr) break;
+    const std::string name = entry->d_name;
+    if (name != "." && name != ".." && !use(name)) return {};
+  }
+  return errno == 0 ? Status() : system_error(errno, "it cannot be listed");
 }
 
 }  // namespace
@@ -171,28 +183,19 @@ Result<std::unique_ptr<TableCache>> TableCache::open(const std::string& folder,
   if (const std::string why = why_not_own(status); !why.empty()) {
     return Error{ErrorCode::kPermission, folder + ": " + why};
   }
-  return std::unique_ptr<TableCache>(new TableCache(folder, std::move(fd), most_bytes));
-}
-
-std::string TableCache::key_of(const UniqueFd& file) {
-  struct stat status {};
-  struct statfs system {};
-  if (::fstat(file.get(), &status) != 0 || ::fstatfs(file.get(), &system) != 0) return {};
-  if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(system.f_type) == kFuse) return {};
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (status.st_nlink == 0) return content_of_vdso(file, size);
-  if (status.st_uid != 0 && status.st_uid != ::geteuid()) return {};
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return {};
-  std::string key = "file";
-  for (const std::uint64_t part :
-       {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino), size,
-        static_cast<std::uint64_t>(status.st_ctim.tv_sec),
-        static_cast<std::uint64_t>(status.st_ctim.tv_nsec)}) {
-    append(key, part);
+  // Old tables are removed from it, so nothing else may be there that could be taken for one.
+  std::string other;
+  const Status listed = for_each_name(fd, [&other](const std::string& name) {
+    if (!is_own_name(name)) other = name;
+    return other.empty();
+  });
+  if (!listed) return Error{listed.error().code, folder + ": " + listed.error().context};
+  if (!other.empty()) {
+    return Error{ErrorCode::kUnsupported,
+                 folder + ": it has other files (" + other +
+                     "), and tables are kept in a folder of their own only"};
   }
-  // The kernel gives such a number to another file system later (overlayfs, btrfs, tmpfs).
-  if (major(status.st_dev) == 0) key += read_proc_line("/proc/sys/kernel/random/boot_id");
-  return key;
+  return std::unique_ptr<TableCache>(new TableCache(folder, std::move(fd), most_bytes));
 }
 
 std::optional<UnwindTable> TableCache::find(const std::string& key) {
@@ -261,7 +264,7 @@ void TableCache::keep(const std::string& key, const UnwindTable& table) {
 
 // A reader sees the whole file or none.
 Status TableCache::write(const std::string& name, std::string_view bytes) {
-  const std::string unfinished = name + "." + std::to_string(::getpid());
+  const std::string unfinished = name + "." + random_suffix();
   const UniqueFd file(::openat(fd_.get(), unfinished.c_str(),
                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                S_IRUSR | S_IWUSR));
@@ -284,14 +287,13 @@ Status TableCache::write(const std::string& name, std::string_view bytes) {
 }
 
 bool TableCache::is_empty() const {
-  const Folder folder = list(fd_);
-  while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
-    if (entry->d_name[0] != '.') return false;
-  }
-  return true;
+  bool empty = true;
+  const Status listed = for_each_name(fd_, [&empty](const std::string&) { return empty = false; });
+  return empty || !listed;
 }
 
-// Removes what was not used for the longest time, until there is room.
+// Removes what was not used for the longest time, until there is room. Tables that another
+// labelscope had no time to finish are the oldest sooner or later.
 void TableCache::make_room(std::uint64_t bytes) {
   if (bytes_ && *bytes_ + bytes <= most_bytes_) {
     *bytes_ += bytes;
@@ -303,17 +305,19 @@ void TableCache::make_room(std::uint64_t bytes) {
     std::string name;
   };
   std::vector<Kept> all;
-  const Folder folder = list(fd_);
   std::uint64_t sum = bytes;
-  while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+  const Status listed = for_each_name(fd_, [&](const std::string& name) {
     struct stat status {};
-    if (::fstatat(fd_.get(), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+    if (!is_own_name(name) ||
+        ::fstatat(fd_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(status.st_mode)) {
-      continue;
+      return true;
     }
-    all.push_back({status.st_mtim, static_cast<std::uint64_t>(status.st_size), entry->d_name});
+    all.push_back({status.st_mtim, static_cast<std::uint64_t>(status.st_size), name});
     sum += all.back().size;
-  }
+    return true;
+  });
+  if (!listed) note(folder_ + ": " + listed.error().context);
   std::ranges::sort(all, [](const Kept& a, const Kept& b) {
     return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
   });

@@ -1,14 +1,9 @@
 // Unwind tables that are kept from one recording to the next, in a folder that only labelscope's
-// own user can use. A table is found again by what identifies its file: device, inode, size, and
-// the time of its last change (ctime), which the kernel sets; on a device whose number the kernel
-// gives to another one later, the start of the machine, too. The vDSO is no file, and known by its
-// bytes.
+// own user can use, and that has nothing else in it. A table is found again by what identifies its
+// file (table_key.h).
 //
-// A build ID would be the same in each container. But a file may claim any, and then the stacks of
-// another program would be led by its table. So nothing is kept
-//   - of a file that other users than root and labelscope's own may write;
-//   - where a user decides what fstat() returns (FUSE);
-//   - of a worker that has read a file of these two kinds before, because the file may control it.
+// Nothing is kept of a worker that has read a file without a key before, because that file may
+// control it.
 //
 // What is read is no better than what a worker sends, so it is checked in the same way
 // (table_messages.h). Besides, it must be whole, made by this very labelscope, and writable for
@@ -40,17 +35,17 @@ class TableCache {
   // Returns $XDG_CACHE_HOME/labelscope; without that, /var/cache/labelscope for root, and
   // ~/.cache/labelscope for others. It is empty if there is no such place.
   static std::string usual_folder();
-  // Makes the folder if it is not there. It must be the user's own, and closed to others.
+  // Makes the folder if it is not there. It must be the user's own, closed to others, and have
+  // nothing but tables in it: the oldest of them are removed.
   static Result<std::unique_ptr<TableCache>> open(const std::string& folder,
                                                   std::uint64_t most_bytes = kMostBytes);
   TableCache(const TableCache&) = delete;
   TableCache& operator=(const TableCache&) = delete;
 
-  // Returns the bytes by which the file is known. They are empty if its table must not be kept.
-  static std::string key_of(const UniqueFd& file);
-  // Returns whether no table is kept.
+  // Returns whether no table is kept. It is true if the folder cannot be listed.
   bool is_empty() const;
   // One thread at a time may call these two.
+  // Both take a key of table_key_of(), which is not empty.
   std::optional<UnwindTable> find(const std::string& key);
   // Fails in silence, but for what problems() has.
   void keep(const std::string& key, const UnwindTable& table);

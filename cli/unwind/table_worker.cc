@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "cli/host/own_process.h"
+#include "cli/unwind/table_key.h"
 #include "cli/unwind/table_messages.h"
 #include "unwind_table/copied_module.h"
 
@@ -18,6 +19,7 @@ namespace {
 using Kind = Worker::Outcome::Kind;
 
 constexpr std::size_t kMostShown = 8;
+constexpr std::chrono::seconds kLongestStop{2};
 
 // The worker has inherited labelscope's precedence. The tables of a program, its loader and its C
 // library take less time than this; all further ones must not delay other programs.
@@ -56,8 +58,8 @@ Answer make_table_task() { return answer_table; }
 
 void TableWorker::stop() {
   stopped_ = true;  // makes a running build end soon
-  const std::lock_guard lock(use_);
-  worker_.end();
+  const std::unique_lock lock(use_, kLongestStop);
+  if (lock) worker_.end();
 }
 
 void TableWorker::begin() {
@@ -68,7 +70,7 @@ void TableWorker::begin() {
 Result<UnwindTable> TableWorker::build(UniqueFd file) {
   const std::lock_guard lock(use_);
   if (stopped_) return Error{ErrorCode::kSystem, "labelscope was asked to stop"};
-  const std::string key = cache_ ? TableCache::key_of(file) : std::string();
+  const std::string key = cache_ ? table_key_of(file) : std::string();
   if (!key.empty()) {
     if (auto known = cache_->find(key)) return *std::move(known);
   }
@@ -79,7 +81,7 @@ Result<UnwindTable> TableWorker::build(UniqueFd file) {
   }
   may_be_controlled_ |= key.empty();
   // The file may have been written meanwhile.
-  const bool is_kept = table && !may_be_controlled_ && TableCache::key_of(same) == key;
+  const bool is_kept = table && !may_be_controlled_ && table_key_of(same) == key;
   if (is_kept) cache_->keep(key, *table);
   return table;
 }

@@ -61,7 +61,7 @@ class TableWorker {
   // it, always the same one: the worker ends with the thread that has started it.
   Result<UnwindTable> build(UniqueFd file);
   // Any thread may call it: no more tables are needed. The worker is killed when it returns, and
-  // may take a moment to end.
+  // may take a moment to end. A build that waits for its file for ever is not waited for.
   void stop();
 
   // failures() may be called on any thread.
@@ -77,7 +77,7 @@ class TableWorker {
 
   std::atomic<bool> stopped_ = false;
   std::function<bool()> is_unwanted_;
-  std::mutex use_;  // guards worker_
+  std::timed_mutex use_;  // guards worker_
   Worker worker_;
   Worker::Clock::duration patience_;
   std::unique_ptr<TableCache> cache_;

@@ -3,7 +3,6 @@
 #include "cli/unwind/table_cache.h"
 
 #include <fcntl.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,12 +13,11 @@
 #include <fstream>
 #include <iterator>
 
+#include "cli/unwind/table_key.h"
 #include "cli/unwind/table_worker.h"
-#include "labelscope/memory.h"
 #include "support/catch.h"
 #include "support/forked_worker.h"
 #include "unit/symbol/temp_folder.h"
-#include "unwind_table/copied_module.h"
 
 using namespace labelscope;
 using namespace labelscope::cli;
@@ -83,7 +81,7 @@ TEST_CASE("table_cache: a table is found again as long as its file stays the sam
   const fs::path program = folder / "program";
   write_to(program, "one");
   REQUIRE(::chmod(program.c_str(), 0644) == 0);
-  const std::string key = TableCache::key_of(open_file(program));
+  const std::string key = table_key_of(open_file(program));
   REQUIRE_FALSE(key.empty());
   const auto first = open_cache(folder / "cache");
   CHECK_FALSE(first->find(key));
@@ -98,7 +96,7 @@ TEST_CASE("table_cache: a table is found again as long as its file stays the sam
   CHECK(second->problems().empty());
   // Another file of the same size and times is another file.
   fs::copy_file(program, folder / "other");
-  CHECK_FALSE(second->find(TableCache::key_of(open_file(folder / "other"))));
+  CHECK_FALSE(second->find(table_key_of(open_file(folder / "other"))));
   // What is written over it changes its ctime, whatever its mtime says. Before Linux 6.13 the next
   // tick of the clock changes it.
   const auto mtime = fs::last_write_time(program);
@@ -106,48 +104,14 @@ TEST_CASE("table_cache: a table is found again as long as its file stays the sam
   do {
     write_to(program, "two");
     fs::last_write_time(program, mtime);
-  } while (TableCache::key_of(open_file(program)) == key &&
-           std::chrono::steady_clock::now() < deadline);
-  CHECK_FALSE(second->find(TableCache::key_of(open_file(program))));
+  } while (table_key_of(open_file(program)) == key && std::chrono::steady_clock::now() < deadline);
+  CHECK_FALSE(second->find(table_key_of(open_file(program))));
   CHECK(second->problems().empty());
-}
-
-TEST_CASE("table_cache: files that other users may write have no key") {
-  const TempFolder temporary;
-  const fs::path folder = temporary.path();
-  const fs::path program = folder / "program";
-  write_to(program, "one");
-  REQUIRE(::chmod(program.c_str(), 0666) == 0);
-  CHECK(TableCache::key_of(open_file(program)).empty());
-  REQUIRE(::chmod(program.c_str(), 0644) == 0);
-  CHECK_FALSE(TableCache::key_of(open_file(program)).empty());
-  const UniqueFd open_one = open_file(program);
-  fs::remove(program);
-  CHECK(TableCache::key_of(open_one).empty());  // a target's memory, and not the vDSO
-  if (::geteuid() != 0) return;
-  write_to(program, "two");
-  REQUIRE(::chmod(program.c_str(), 0644) == 0);
-  REQUIRE(::chown(program.c_str(), 65534, 65534) == 0);
-  CHECK(TableCache::key_of(open_file(program)).empty());
-}
-
-TEST_CASE("table_cache: a copy of the vDSO is known by its bytes") {
-  const Address start = ::getauxval(AT_SYSINFO_EHDR);
-  if (start == 0) return;
-  const auto memory = open_process_memory(static_cast<Pid>(::getpid()));
-  const auto one = copy_module(*memory, start, "[vdso]");
-  const auto two = copy_module(*memory, start, "[vdso]");
-  REQUIRE(one);
-  REQUIRE(two);
-  CHECK_FALSE(TableCache::key_of(*one).empty());
-  CHECK(TableCache::key_of(*one) == TableCache::key_of(*two));
-  const char other = 'x';
-  REQUIRE(::pwrite(two->get(), &other, 1, 200) == 1);
-  CHECK(TableCache::key_of(*two).empty());
 }
 
 TEST_CASE("table_cache: what is damaged or not our own is refused by name, and replaced") {
   const TempFolder temporary;
+  const TempFolder outside;
   const fs::path folder = temporary.path();
   const std::string key = "file of this test";
   open_cache(folder)->keep(key, small_table());
@@ -170,8 +134,9 @@ TEST_CASE("table_cache: what is damaged or not our own is refused by name, and r
     why = "checksum";
   }
   SECTION("a symbolic link") {
-    fs::rename(kept, folder / "elsewhere");
-    fs::create_symlink(folder / "elsewhere", kept);
+    const fs::path elsewhere = fs::path(outside.path()) / "elsewhere";
+    fs::rename(kept, elsewhere);
+    fs::create_symlink(elsewhere, kept);
     why = "symbolic link";
   }
   SECTION("no file") {
@@ -212,6 +177,56 @@ TEST_CASE("table_cache: no changed byte leads to another table") {
     CAPTURE(at);
     CHECK_FALSE(open_cache(folder)->find(key));
   }
+}
+
+TEST_CASE("table_cache: a folder with other files is not used, and keeps them") {
+  const TempFolder temporary;
+  const fs::path folder = temporary.path();
+  for (const char* other :
+       {"thesis.doc", ".profile", "initrd.img", "0123456789abcdef.table.doc", "0123456789abcdef",
+        "0123456789ABCDEF.table", "x.table", "0123456789abcdef.table.0123456789abcdef0"}) {
+    CAPTURE(other);
+    write_to(folder / other, "years of work");
+    const auto refused = TableCache::open(folder);
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().context, Catch::Matchers::Contains(other));
+    CHECK(bytes_of(folder / other) == "years of work");
+    fs::remove(folder / other);
+  }
+  fs::create_directory(folder / "photos");
+  CHECK_FALSE(TableCache::open(folder));
+  fs::remove(folder / "photos");
+  CHECK(TableCache::open(folder));
+}
+
+TEST_CASE("table_cache: no file that comes into the folder later is removed") {
+  const TempFolder temporary;
+  const fs::path folder = temporary.path();
+  const auto cache = open_cache(folder, 2000);
+  write_to(folder / "thesis.doc", std::string(5000, 'x'));
+  fs::last_write_time(folder / "thesis.doc",
+                      fs::file_time_type::clock::now() - std::chrono::hours(1000));
+  for (int i = 0; i < 20; ++i) cache->keep("key " + std::to_string(i), small_table());
+  CHECK(fs::file_size(folder / "thesis.doc") == 5000);
+  CHECK(is_small_table(cache->find("key 19")));
+  CHECK_FALSE(cache->find("key 0"));
+}
+
+TEST_CASE("table_cache: what a killed labelscope has left blocks nothing, and makes room") {
+  const TempFolder temporary;
+  const fs::path folder = temporary.path();
+  open_cache(folder)->keep("key", small_table());
+  const fs::path kept = files_in(folder).front();
+  const std::string whole = bytes_of(kept);
+  fs::remove(kept);
+  const fs::path left = kept.string() + "." + std::to_string(::getpid());
+  write_to(left, whole.substr(0, 100) + std::string(5000, 'x'));
+  fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const auto cache = open_cache(folder, 2 * whole.size());
+  cache->keep("key", small_table());
+  CHECK(cache->problems().empty());
+  CHECK(is_small_table(cache->find("key")));
+  CHECK_FALSE(fs::exists(left));
 }
 
 TEST_CASE("table_cache: a folder that others could write to is not used") {
