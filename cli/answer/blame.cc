@@ -331,7 +331,7 @@ Status render_blame_json(const Profile& profile, const std::vector<std::string>&
     }
     json["without"] = std::move(without);
     json["unreadable"] = std::move(unreadable);
-    out << json.dump() << '\n';
+    out << json_text(json) << '\n';
   }
   return flush_output(out);
 }

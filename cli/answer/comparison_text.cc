@@ -200,7 +200,7 @@ Status render_comparison_json(const Comparison& comparison, const std::string (&
       }
       return json;
     });
-    out << line.dump() << '\n';
+    out << json_text(line) << '\n';
   }
   return flush_output(out);
 }

@@ -385,7 +385,7 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
                                           })},
                     {"without", amount_json(grouped.without)},
                     {"unreadable", amount_json(grouped.unreadable)}};
-    out << line.dump() << '\n';
+    out << json_text(line) << '\n';
   }
   return flush_output(out);
 }

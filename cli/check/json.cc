@@ -95,7 +95,7 @@ std::string render_check_json(const CheckReport& report, const CheckVerdict& ver
                   {"effort", effort_json(report.effort)},
                   {"wait_status", report.wait_status ? Json(*report.wait_status) : Json(nullptr)},
                   {"remarks", array_json(report.remarks, bytes_json)}};
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace labelscope::cli

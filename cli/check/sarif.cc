@@ -120,7 +120,7 @@ std::string render_check_sarif(const CheckReport& report, const CheckVerdict& ve
            {"results", std::move(results)}};
   const Json log{
       {"$schema", kSchema}, {"version", "2.1.0"}, {"runs", Json::array({std::move(run)})}};
-  return log.dump(2) + "\n";
+  return json_text(log, 2) + "\n";
 }
 
 }  // namespace labelscope::cli

@@ -213,7 +213,7 @@ std::string render_rules_json(std::span<const Rule* const> rules) {
                 {"fix_rust", fix_json(rule->fix_rust)},
                 {"fix_cmake", fix_json(rule->fix_cmake)}};
   });
-  return all.dump(2) + "\n";
+  return json_text(all, 2) + "\n";
 }
 
 }  // namespace labelscope::cli

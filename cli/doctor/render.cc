@@ -54,7 +54,7 @@ std::string render_checkup_json(const Checkup& checkup, const std::string& versi
                   {"labelscope", version},
                   {"whole", checkup.worst() == CheckupVerdict::kFine},
                   {"checks", std::move(checks)}};
-  return json.dump() + "\n";
+  return json_text(json) + "\n";
 }
 
 }  // namespace labelscope::cli

@@ -168,7 +168,7 @@ Json dump_json(const ProcessDump& dump, std::string_view tool_version) {
 }  // namespace
 
 Status render_dump_json(const ProcessDump& dump, std::string_view tool_version, std::ostream& out) {
-  out << dump_json(dump, tool_version).dump() << '\n';
+  out << json_text(dump_json(dump, tool_version)) << '\n';
   return flush_output(out);
 }
 

@@ -94,7 +94,7 @@ std::string render_inspect_json(const InspectReport& report) {
                   {"publishing", report.publishing},
                   {"files", array_json(report.files, file_json)},
                   {"problems", array_json(report.problems, problem_json)}};
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace labelscope::cli

@@ -156,7 +156,7 @@ std::string render_unwinding_json(std::span<const UnwindReport> reports) {
   const Json json{{"format", "labelscope-inspect-unwind"},
                   {"version", 1},
                   {"files", array_json(reports, file_json)}};
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace labelscope::cli

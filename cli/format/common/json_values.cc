@@ -50,6 +50,10 @@ std::optional<std::string> base64_decode(std::string_view text) {
   return out;
 }
 
+std::string json_text(const Json& value, int indentation) {
+  return value.dump(indentation, ' ', /*ensure_ascii=*/true);
+}
+
 Json bytes_json(std::string_view bytes) {
   if (is_utf8(bytes) && bytes.find('\0') == std::string_view::npos) {
     return Json(bytes);

@@ -24,6 +24,11 @@ std::string base64_encode(std::string_view bytes);
 // nullopt if the text is no base64.
 std::optional<std::string> base64_decode(std::string_view text);
 
+// Returns the value as text, in one line or with an indentation. It has no byte outside of ASCII: a
+// terminal would obey some of the characters that JSON allows (C1 controls, changes of direction),
+// and a reader of JSON sees the same text either way.
+std::string json_text(const Json& value, int indentation = -1);
+
 // Text as a JSON string. Bytes that are not UTF-8 or hold a NUL (legal in JSON, but many readers
 // cut there) become {"base64": "..."}.
 Json bytes_json(std::string_view bytes);

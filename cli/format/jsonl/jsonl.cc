@@ -132,7 +132,7 @@ void write_table(std::ostream& out, const char* type, const Table& table, Fields
   for (std::size_t id = 0; id < table.size() && out; ++id) {
     Json line{{"type", type}, {"id", id}};
     line.update(fields_of(table[id]));
-    out << line.dump() << '\n';
+    out << json_text(line) << '\n';
   }
 }
 
@@ -140,7 +140,7 @@ void write_table(std::ostream& out, const char* type, const Table& table, Fields
 
 Status render_jsonl(const Profile& profile, const RenderOptions& /*options*/, std::ostream& out) {
   if (Status status = check_tables(profile); !status) return status;
-  out << header_json(profile).dump() << '\n';
+  out << json_text(header_json(profile)) << '\n';
   write_table(out, "process", profile.processes, process_fields);
   write_table(out, "thread", profile.threads, thread_fields);
   write_table(out, "module", profile.modules,
@@ -157,20 +157,20 @@ Status render_jsonl(const Profile& profile, const RenderOptions& /*options*/, st
   }
   for (const WaitRow& row : profile.waits) {
     if (!out) break;
-    out << waits_json(row).dump() << '\n';
+    out << json_text(waits_json(row)) << '\n';
   }
   for (const BlameRow& row : profile.blame) {
     if (!out) break;
-    out << blame_json(row).dump() << '\n';
+    out << json_text(blame_json(row)) << '\n';
   }
   for (const ThreadLedger& thread : profile.thread_ledgers.threads()) {
     if (!out) break;
-    out << thread_ledger_json(thread).dump() << '\n';
+    out << json_text(thread_ledger_json(thread)) << '\n';
   }
   if (profile.thread_ledgers.count() != 0) {
-    out << other_threads_json(profile.thread_ledgers).dump() << '\n';
+    out << json_text(other_threads_json(profile.thread_ledgers)) << '\n';
   }
-  out << ledger_json(profile.ledger).dump() << '\n';
+  out << json_text(ledger_json(profile.ledger)) << '\n';
   return flush_output(out);
 }
 
