@@ -25,6 +25,7 @@
 #include "cli/host/rights.h"
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
+#include "cli/host/watchdog.h"
 #include "cli/process/find_processes.h"
 #include "cli/record/privileges.h"
 #include "cli/text/escape.h"
@@ -55,6 +56,7 @@ class Check {
     if (options_.list_rules) return explain_rules();
     Baseline baseline;
     if (!options_.baseline.empty()) {
+      const UsersOwnRights own;
       auto read = read_baseline(options_.baseline);
       if (!read) {
         log::error("the baseline " + escape_terminal(options_.baseline) + " " +
@@ -119,6 +121,7 @@ class Check {
 
   // One process is checked at a time, so of several the first that has not ended meanwhile.
   Status find_process() {
+    const Watchdog watch(end_with(kExitUnchecked));
     auto found =
         named_processes(options_.wanted.processes.pids, options_.wanted.names(), log::info);
     if (!found) return std::move(found).error();
@@ -136,6 +139,7 @@ class Check {
 
   // nullopt: it cannot be written, and the user has seen the reason.
   std::optional<OutputFile> open_output() const {
+    const UsersOwnRights own;
     auto output = OutputFile::open(options_.output, options_.overwrite);
     if (output) return *std::move(output);
     log::error(escape_terminal(output.error().context));
@@ -146,12 +150,14 @@ class Check {
   // the thread that traces it. So none are given up.
   Status give_up_rights(const OutputFile& output) const {
     if (!options_.command.empty()) return {};
-    const unsigned work = pid_ ? kReadsTargets | kStopsThreads : kReadsFiles;
+    unsigned work = kReadsTargets | kStopsThreads;
+    if (!pid_) work = has_lent_rights() ? 0U : unsigned{kReadsFiles};
     return drop_rights(work, std::nullopt, [&] { return output.can_be_named(); });
   }
 
   Status look() {
     if (!options_.paths.empty()) {
+      const Watchdog watch(end_with(kExitUnchecked));
       check_files(options_.paths, report_);
       return {};
     }

@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <iostream>
 #include <set>
+#include <span>
 
 #include "cli/answer/comparison.h"
 #include "cli/commands.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
+#include "cli/host/rights.h"
 #include "cli/report/outputs.h"
 #include "cli/report/profile_report.h"
 #include "cli/report/read_recordings.h"
@@ -49,6 +51,7 @@ bool write_page(Outputs& outputs, const DiffOptions& options, const std::string 
 int run(const DiffOptions& options) {
   std::optional<Outputs> outputs;
   if (!options.page.empty()) {
+    const UsersOwnRights own;
     auto opened = Outputs::open({options.page}, Format::kHtml, options.overwrite);
     if (!opened) {
       log::error(escape_terminal(opened.error().context));
@@ -59,10 +62,15 @@ int run(const DiffOptions& options) {
   ReadRecordings sides[2];
   const std::string names[2] = {shown_name(options.recordings[0]),
                                 shown_name(options.recordings[1])};
+  auto recordings = open_recordings(options.recordings, outputs ? &*outputs : nullptr);
+  if (!recordings) {
+    log::error(recordings.error().context);
+    return kExitRuntimeError;
+  }
   int status = kExitOk;
-  for (int i = 0; i < 2; ++i) {
-    sides[i] = read_recordings({options.recordings[static_cast<std::size_t>(i)]}, options.selection,
-                               options.value);
+  for (std::size_t i = 0; i < 2; ++i) {
+    sides[i] =
+        read_recordings(std::span(*recordings).subspan(i, 1), options.selection, options.value);
     if (!sides[i].profile) return sides[i].status;
     status = std::max(status, sides[i].status);
   }

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "cli/host/rights.h"
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
+#include "cli/host/watchdog.h"
 #include "cli/record/recorder.h"
 #include "cli/record/samplers.h"
 #include "cli/record/targets.h"
@@ -35,6 +37,7 @@ class Examination {
   }
 
   int run() {
+    watch_.emplace(end_with(kExitRuntimeError));
     auto targets = find_targets(recording_, signals_, log::info);
     if (!targets) {
       log::error(targets.error().context);
@@ -58,7 +61,9 @@ class Examination {
     if (!opened) return std::move(opened).error();
     check_sampler(*opened, checkup_);
     const unsigned work = remaining_work(*opened, recording_, targets);
+    watch_.reset();  // rights are given up by a process with one thread
     if (Status given_up = drop_rights(work, std::nullopt); !given_up) return given_up;
+    watch_.emplace(end_with(kExitRuntimeError));
     failed_at_ = "access";
     if (!targets.is_command()) of_ = targets.first().front();
     Recorder recorder(std::move(opened->sampler),
@@ -106,6 +111,7 @@ class Examination {
   const char* failed_at_ = "";
   Pid of_{};
   int status_ = kExitOk;
+  std::optional<Watchdog> watch_;
 };
 
 }  // namespace

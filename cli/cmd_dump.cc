@@ -18,6 +18,7 @@
 #include "cli/host/own_process.h"
 #include "cli/host/rights.h"
 #include "cli/host/terminal.h"
+#include "cli/host/watchdog.h"
 #include "cli/preset/preset_offer.h"
 #include "cli/process/find_processes.h"
 #include "cli/record/privileges.h"
@@ -108,13 +109,18 @@ int Dumping::run() {
 int Dumping::dump_all() {
   raise_file_limit();
   // Rights are still whole: who listens on a port is seen in the open files of processes.
-  auto found = named_processes(options_.wanted.processes.pids, options_.wanted.names(), log::info);
+  auto found = [this] {
+    const Watchdog watch(end_with(kExitRuntimeError));
+    return named_processes(options_.wanted.processes.pids, options_.wanted.names(), log::info);
+  }();
   if (!found) {
     log::error(found.error().context);
     return status_of(found.error());
   }
   pids_ = *std::move(found);
-  unsigned work = options_.core.empty() ? kReadsTargets : kReadsFiles;
+  unsigned work = kReadsTargets | kStartsWorkers;
+  // A core file, and what it names, is read with the rights of the user who names it.
+  if (!options_.core.empty()) work = has_lent_rights() ? 0U : kReadsFiles | kStartsWorkers;
   // Whether ptrace may read a process is only known after trying.
   if (options_.core.empty() && options_.backend != Backend::kPtrace) work |= kLoadsBpf;
   if (options_.core.empty() && options_.backend != Backend::kBpf) work |= kStopsThreads;
@@ -122,6 +128,8 @@ int Dumping::dump_all() {
     log::error(given_up.error().context);
     return status_of(given_up.error());
   }
+  // A thread that is held when labelscope ends goes on.
+  const Watchdog watch(end_with(kExitRuntimeError));
   if (!options_.core.empty()) return dump_dead();
   int status = kExitOk;
   bool ended = false;

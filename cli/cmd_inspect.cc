@@ -12,6 +12,7 @@
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/host/rights.h"
+#include "cli/host/watchdog.h"
 #include "cli/inspect/file_report.h"
 #include "cli/inspect/file_walk.h"
 #include "cli/inspect/unwind_report.h"
@@ -161,10 +162,14 @@ int run_unwind(const InspectOptions& options) {
 }  // namespace
 
 int run(const InspectOptions& options) {
-  if (Status given_up = drop_rights(kReadsFiles, std::nullopt); !given_up) {
+  // Files that the user names are read with the user's own rights; these are whole for root alone.
+  unsigned work = has_lent_rights() ? 0U : unsigned{kReadsFiles};
+  if (work != 0 && options.unwind) work |= kStartsWorkers;
+  if (Status given_up = drop_rights(work, std::nullopt); !given_up) {
     log::error(given_up.error().context);
     return kExitRuntimeError;
   }
+  const Watchdog watch(end_with(kExitRuntimeError));
   if (options.unwind) return run_unwind(options);
   KnownPresets known = load_known_presets();
   for (const std::string& problem : known.problems) log::warning(escape_terminal(problem));

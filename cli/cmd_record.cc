@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <future>
 #include <iterator>
 #include <optional>
@@ -16,6 +18,7 @@
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/host/own_process.h"
+#include "cli/host/replaceable_thread.h"
 #include "cli/host/rights.h"
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
@@ -71,6 +74,9 @@ class Recording {
   int run();
 
  private:
+  // Where the steps that read targets are. If one of them waits for ever, another thread goes on
+  // there (host/replaceable_thread.h), so each can be called again.
+  enum class Step { kAdd, kStart, kSample, kStop, kTake, kName, kReport };
   // The steps of run(), in this order. An error has the whole message, and its code decides the
   // exit status, unless failure() has set that.
   Status find();
@@ -78,7 +84,12 @@ class Recording {
   Status open_outputs();
   Status give_up_rights();
   Status add_targets();
-  Status record();
+  void make_recorder();
+  int go_on();
+  Status start();
+  Status sample();
+  Status stop();
+  bool go_on_without(const StuckCall& call);
   Error failure(int status, std::string what);
   Error with_advice(Error error) const;
   void begin_time();
@@ -90,7 +101,8 @@ class Recording {
   void watch_holds();
   FileNamer& namer();
   void name_early();
-  void finish_profile();
+  void take_profile();
+  void name_addresses();
   SampleKinds kinds() const { return mode_of(options_.mode).kinds(opened_.backend); }
   int exit_status();
   int report();
@@ -103,7 +115,13 @@ class Recording {
   OpenedSampler opened_;
   ModulePresets offered_;  // presets that the user may not know of; empty if none are to be offered
   std::unique_ptr<Recorder> recorder_;
-  std::optional<Watchdog> watch_;  // watches while the targets' memory is read
+  std::atomic<Step> step_ = Step::kAdd;
+  ReplaceableThread reader_;  // takes the steps from kAdd on
+  bool joins_ = true;         // looks for processes that have started since
+  bool names_early_ = true;
+  bool is_joining_ = false;
+  std::vector<std::string> left_;  // what did not answer
+  std::optional<Watchdog> watch_;  // watches while targets are read
   Profile profile_;
   std::vector<ModuleFile> files_;
   std::shared_future<Result<KernelSymbols>> kernel_symbols_;
@@ -117,6 +135,8 @@ class Recording {
   std::chrono::system_clock::time_point start_unix_;
   Clock::time_point start_;
   Clock::time_point end_;
+  bool ended_ = false;                   // the targets have
+  std::atomic<bool> has_stuck_ = false;  // another thread than the reader waits in a call
 };
 
 void Recording::watch_holds() {
@@ -124,8 +144,50 @@ void Recording::watch_holds() {
   // The recorder takes the sampler over, and lives as long as the watch.
   orders.current_stop = [&sampler = *opened_.sampler] { return sampler.current_stop(); };
   orders.max_stop = options_.max_stop;
+  orders.go_on_without = [this](const StuckCall& call) { return go_on_without(call); };
   orders.give_up = give_up;
   watch_.emplace(std::move(orders));
+}
+
+// Called while `call` keeps a thread. If that is the one that records, it is left behind together
+// with what it was reading.
+bool Recording::go_on_without(const StuckCall& call) {
+  const std::string what = Watchdog::stuck_text(call);
+  if (!reader_.is(call.tid)) {
+    has_stuck_ = true;
+    log::warning(what + "; stacks may end in that code");
+    return true;
+  }
+  // Ptrace knows only the thread that has stopped a thread of the target.
+  const bool can_go_on = opened_.backend == Backend::kBpf || step_ >= Step::kTake;
+  if (!can_go_on || step_ == Step::kStart || step_ == Step::kReport) return false;
+  if (reader_.left_behind() == ReplaceableThread::kMost || !recorder_) return false;
+  if (!reader_.leave_behind(call)) return true;
+  const std::optional<Pid> busy = recorder_->busy_with();
+  std::string left;
+  if (step_ == Step::kName) {
+    names_given_up_ = true;
+    step_ = Step::kReport;
+    left = "the rest of the addresses have no names";
+  } else if (step_ >= Step::kStop) {
+    recorder_->leave_all();
+    left = "targets are not read any more";
+  } else if (busy) {
+    recorder_->leave_out(*busy);
+    left = "process " + std::to_string(raw(*busy)) + " is left out from now on";
+  } else if (is_joining_) {
+    joins_ = false;
+    left = "processes that start from now on are not looked for";
+  } else if (step_ == Step::kSample && names_early_) {
+    names_early_ = false;
+    left = "addresses are named at the end";
+  } else {
+    return false;
+  }
+  left_.push_back(what + "; " + left);
+  log::warning(left_.back());
+  reader_.replace();
+  return true;
 }
 
 int Recording::run() {
@@ -135,14 +197,34 @@ int Recording::run() {
   if (done && !options_.drop_to) done = open_outputs();
   if (done) done = give_up_rights();
   if (done && options_.drop_to) done = open_outputs();
-  if (done) done = add_targets();
-  if (done) done = record();
   if (!done) {
     log::error(done.error().context);
     return exit_status_.value_or(status_of(done.error()));
   }
-  finish_profile();
-  return report();
+  const int status = reader_.run([this] { return go_on(); });
+  if (reader_.left_behind() == 0 && !has_stuck_) return status;
+  // No thread that waits for ever can be waited for.
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+// Goes on at the step that is to be done next.
+int Recording::go_on() {
+  Status done;
+  if (step_ == Step::kAdd) done = add_targets();
+  if (done && step_ <= Step::kStart) done = start();
+  if (done && step_ <= Step::kSample) done = sample();
+  if (done && step_ <= Step::kStop) done = stop();
+  if (!done) {
+    log::error(done.error().context);
+    return exit_status_.value_or(status_of(done.error()));
+  }
+  if (step_ <= Step::kTake) take_profile();
+  if (step_ <= Step::kName) name_addresses();
+  step_ = Step::kReport;
+  const int status = report();
+  const bool is_whole = left_.empty() || (status != kExitOk && !names_given_up_);
+  return is_whole ? status : int{kExitRuntimeError};
 }
 
 Error Recording::failure(int status, std::string what) {
@@ -159,6 +241,10 @@ Error Recording::with_advice(Error error) const {
 }
 
 Status Recording::find() {
+  // A process may let its own arguments hang, which are read to find it.
+  Watchdog::Orders orders;
+  orders.give_up = give_up;
+  const Watchdog watch(std::move(orders));
   auto targets = find_targets(options_, signals_, log::info);
   if (!targets) return std::move(targets).error();
   targets_ = *std::move(targets);
@@ -195,6 +281,7 @@ Status Recording::give_up_rights() {
 }
 
 Status Recording::open_outputs() {
+  const UsersOwnRights own;
   auto outputs =
       Outputs::open(options_.outputs, options_.format, options_.overwrite, targets_->base_name());
   if (!outputs) {
@@ -210,6 +297,13 @@ Status Recording::open_outputs() {
 }
 
 Status Recording::add_targets() {
+  if (!recorder_) make_recorder();
+  Status added = targets_->add_to(*recorder_, opened_.backend);
+  if (!added) return with_advice(std::move(added).error());
+  return {};
+}
+
+void Recording::make_recorder() {
   const LabelOptions& wanted = options_.unpublished;
   if (wanted.presets.empty() && wanted.variables.empty() && !targets_->is_command()) {
     offered_ = offered_presets();
@@ -225,9 +319,6 @@ Status Recording::add_targets() {
                         .presets = options_.unpublished.presets,
                         .noticed = offered_,
                         .blames = !options_.blame.empty()});
-  Status added = targets_->add_to(*recorder_, opened_.backend);
-  if (!added) return with_advice(std::move(added).error());
-  return {};
 }
 
 // Announces what is recorded, and how.
@@ -312,7 +403,8 @@ Status Recording::look_for_presets() {
   return failure(kExitRuntimeError, what);
 }
 
-Status Recording::record() {
+Status Recording::start() {
+  step_ = Step::kStart;
   if (!targets_->is_command()) {
     if (Status found = look_for_variables(); !found) return found;
     if (Status found = look_for_presets(); !found) return found;
@@ -324,10 +416,15 @@ Status Recording::record() {
   if (!targets_->is_command()) {
     announce_publishers();
   }
+  return {};
+}
+
+Status Recording::sample() {
+  step_ = Step::kSample;
   bool has_offered = targets_->is_command();
   Progress progress(options_.messages.progress);
   Clock::time_point next_look;
-  bool ended = false;
+  bool& ended = ended_;
   while (!ended) {
     signals_.poll();
     if (signals_.stop_requested()) break;
@@ -342,7 +439,9 @@ Status Recording::record() {
       wait = std::min(wait,
                       std::chrono::ceil<std::chrono::milliseconds>(*options_.duration - elapsed));
     }
-    targets_->join(*recorder_);
+    is_joining_ = true;
+    if (joins_) targets_->join(*recorder_);
+    is_joining_ = false;
     if (!calm || Clock::now() >= next_look) {
       next_look = Clock::now() + kCalmLook;
       ended = targets_->ended();  // asked before draining, so that their last events are taken
@@ -374,6 +473,11 @@ Status Recording::record() {
     const auto time = std::chrono::floor<std::chrono::milliseconds>(end_ - start_);
     log::info("The target ended after " + std::to_string(time.count()) + " ms");
   }
+  return {};
+}
+
+Status Recording::stop() {
+  step_ = Step::kStop;
   if (Status status = recorder_->stop(); !status)
     log::error("reading samples failed: " + status.error().context);
   next_early_ = {};
@@ -385,7 +489,6 @@ Status Recording::record() {
     static_cast<void>(look_for_variables());
     static_cast<void>(look_for_presets());
   }
-  watch_.reset();
   return {};
 }
 
@@ -404,13 +507,14 @@ FileNamer& Recording::namer() {
 // Has names of new addresses found while it records.
 void Recording::name_early() {
   const auto now = Clock::now();
-  if (recorder_->samples() == 0 || now < next_early_) return;
+  if (!names_early_ || recorder_->samples() == 0 || now < next_early_) return;
   next_early_ = now + kBetweenNaming;
   if (!early_names_) early_names_.emplace(namer());
   recorder_->show_locations(*early_names_);
 }
 
-void Recording::finish_profile() {
+void Recording::take_profile() {
+  step_ = Step::kTake;
   const bool cpu_time = kinds().front() == LS_ON_CPU;
   profile_ = recorder_->take_profile(files_, cpu_time ? targets_->whole_time_ns() : 0);
   learn_names(options_.unpublished.named_ids, profile_);
@@ -426,7 +530,11 @@ void Recording::finish_profile() {
   profile_.start_unix_ns = nanoseconds_of(start_unix_.time_since_epoch());
   profile_.start_monotonic_ns = nanoseconds_of(start_.time_since_epoch());
   profile_.duration_ns = nanoseconds_of(end_ - start_);
+  for (const std::string& left : left_) profile_.remarks.push_back(left);
+}
 
+void Recording::name_addresses() {
+  step_ = Step::kName;
   Progress progress(options_.messages.progress);
   SymbolizerOptions symbolizing;
   Precedence::own().start_again();
@@ -455,7 +563,6 @@ void Recording::finish_profile() {
     log::verbose("the process that looks at files could not give up all that it should: " +
                  namer().not_given_up());
   }
-  count_stack_ends(profile_);
   names_given_up_ = signals_.stops() > stops_before;
   if (names_given_up_)
     log::warning("gave up naming addresses: the files hold numbers for the rest");
@@ -467,6 +574,7 @@ int Recording::exit_status() {
 }
 
 int Recording::report() {
+  count_stack_ends(profile_);
   RecordReport report(options_, profile_, *recorder_, opened_);
   if (profile_.ledger.written == 0) {
     report.say_problems();

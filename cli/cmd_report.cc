@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
+#include "cli/host/rights.h"
 #include "cli/report/profile_report.h"
 #include "cli/report/read_recordings.h"
 #include "cli/text/escape.h"
@@ -32,6 +33,7 @@ std::string file_names(const std::vector<std::string>& paths) {
 int run(const ReportOptions& options) {
   std::optional<Outputs> outputs;
   if (!options.outputs.empty()) {
+    const UsersOwnRights own;
     auto opened = Outputs::open(options.outputs, options.format, options.overwrite);
     if (!opened) {
       log::error(escape_terminal(opened.error().context));
@@ -39,7 +41,12 @@ int run(const ReportOptions& options) {
     }
     outputs = *std::move(opened);
   }
-  ReadRecordings all = read_recordings(options.recordings, options.selection, options.value);
+  auto recordings = open_recordings(options.recordings, outputs ? &*outputs : nullptr);
+  if (!recordings) {
+    log::error(recordings.error().context);
+    return kExitRuntimeError;
+  }
+  ReadRecordings all = read_recordings(*recordings, options.selection, options.value);
   if (!all.profile) return all.status;
   const MetKeys met = apply_rules(options.labels, *all.profile);
   cap_values(options.caps, *all.profile);

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/own_process.h"
+#include "cli/host/rights.h"
 #include "cli/options/command_line.h"
 #include "cli/text/text.h"
 #include "cli/worker_tasks.h"
@@ -61,9 +62,14 @@ int main(int argc, char** argv) {
   if (is_worker(argc, argv)) return worker_main(argv, kWorkerTasks);
   Precedence::own().take();
   occupy_standard_streams();
+  survive_file_limit();
   std::setlocale(LC_CTYPE, "");  // so that shows_unicode() can ask
   try {
-    auto parsed = parse_command_line(argc, argv);
+    // Options name files, which are read at once; completion reads recordings.
+    auto parsed = [&] {
+      const UsersOwnRights own;
+      return parse_command_line(argc, argv);
+    }();
     if (const auto* end = std::get_if<ParseEnd>(&parsed)) {
       std::fputs(end->output.c_str(), stdout);
       std::fputs(end->error.c_str(), stderr);

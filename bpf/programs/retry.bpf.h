@@ -81,11 +81,36 @@ static __always_inline _Bool ls_send_labels(struct ls_scratch* own) {
   return ls_send_labels_behind(own, &own->answer.record, sizeof(own->answer), LS_RECORD_LABELS);
 }
 
+/* These are the kernel's VM_UFFD_MISSING and VM_UFFD_MINOR. */
+#define LS_BY_USERFAULTFD ((1UL << 9) | (1UL << 41))
+/* This is the kernel's FUSE_SUPER_MAGIC. */
+#define LS_FUSE 0x65735546
+
+static long ls_ask_for_supplier(struct task_struct* task, struct vm_area_struct* mapping,
+                                void* argument) {
+  __u32* is_program = argument;
+  struct file* file = mapping->vm_file;
+
+  (void)task;
+  *is_program = (mapping->vm_flags & LS_BY_USERFAULTFD) != 0;
+  if (file && file->f_inode->i_sb->s_magic == LS_FUSE) *is_program = 1;
+  return 0;
+}
+
+/* Whether some program supplies the pages of this mapping. It may never do so, and then the thread
+ * would wait for a page that it has not asked for itself. What the kernel does not say is no. */
+static __always_inline _Bool ls_is_by_program(__u64 address) {
+  __u32 is_program = 0;
+  bpf_find_vma(bpf_get_current_task_btf(), address, ls_ask_for_supplier, &is_program, 0);
+  return is_program;
+}
+
 /* Brings in the memory of a failed read. No read is longer than a page, so it lies in two pages at
  * most: those of its first and its last byte. */
 static __always_inline _Bool ls_touch(const struct ls_fault* fault) {
   __u8 byte;
   __u64 last = fault->address + fault->size - 1;
+  if (ls_is_by_program(fault->address) || ls_is_by_program(last)) return 0;
   return bpf_copy_from_user(&byte, 1, (const void*)fault->address) == 0 &&
          bpf_copy_from_user(&byte, 1, (const void*)last) == 0;
 }

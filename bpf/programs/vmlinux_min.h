@@ -65,6 +65,7 @@ struct task_struct {
 
 struct super_block {
   unsigned int s_dev;
+  unsigned long s_magic;
 };
 
 struct inode {

@@ -66,6 +66,7 @@ Result<Child> Child::start(const std::vector<std::string>& command, const Signal
   if (pid < 0) return system_error(errno, "starting " + command.front());
   if (pid == 0) {
     Precedence::own().renounce();
+    restore_file_limit();
     // If labelscope has died before this call, no signal comes. But then the gate never opens.
     if (if_orphaned == IfOrphaned::kIsKilled) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     gate_write.reset();

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <ctime>
 
 #include "labelscope/unique_fd.h"
@@ -42,6 +43,14 @@ void raise_file_limit() {
   const rlim_t last = std::min(limit.rlim_cur, kRoomForFiles) - 1;
   static_cast<void>(UniqueFd(::fcntl(any.get(), F_DUPFD_CLOEXEC, static_cast<int>(last))));
 }
+
+namespace {
+sighandler_t file_limit_before = SIG_DFL;
+}
+
+void survive_file_limit() { file_limit_before = ::signal(SIGXFSZ, SIG_IGN); }
+
+void restore_file_limit() { ::signal(SIGXFSZ, file_limit_before); }
 
 Precedence& Precedence::own() {
   static Precedence precedence;

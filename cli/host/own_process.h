@@ -12,6 +12,11 @@ namespace labelscope::cli {
 // symbols, nor to wait. Call it while there is one thread.
 void raise_file_limit();
 
+// A file that grows beyond `ulimit -f` is then an error of its writing, with a message, and no end
+// by a signal. A command that labelscope starts gets the signal back.
+void survive_file_limit();
+void restore_file_limit();
+
 // While it names addresses, labelscope has precedence for this long. It is enough for all but huge
 // files.
 inline constexpr std::chrono::seconds kMostNamingFirst{1};

@@ -53,8 +53,12 @@ constexpr KeptRight kKept[] = {
     {CAP_BPF, kLoadsBpf | kUsesBpfMaps, "to load BPF programs", CAP_SYS_ADMIN},
     // Needed for BPF programs that read memory.
     {CAP_PERFMON, kLoadsBpf, "to sample, and to read memory from BPF programs", CAP_SYS_ADMIN},
-    // Needed to pass Ctrl-C and SIGTERM on.
-    {CAP_KILL, kSignalsCommand, "to pass signals on to the command"},
+    // Needed to pass Ctrl-C and SIGTERM on, and to end a worker that has become nobody.
+    {CAP_KILL, kSignalsCommand | kStartsWorkers, "to pass signals on to the command"},
+    // A worker of root becomes the user nobody. The user root could be given up only together with
+    // the files that labelscope itself still has to read.
+    {CAP_SETUID, kStartsWorkers, "to read foreign files as nobody"},
+    {CAP_SETGID, kStartsWorkers, "to read foreign files as nobody"},
     // The file gets its name when it is whole, which is at the end. `sudo labelscope` in the user's
     // own folder is the usual case.
     {CAP_DAC_OVERRIDE, kNamesOutputs, "to write into another user's folder"},
@@ -63,6 +67,11 @@ constexpr KeptRight kKept[] = {
 
 bool holds(unsigned capability) {
   return capability != kNone && capng_have_capability(CAPNG_EFFECTIVE, capability) == 1;
+}
+
+// Other users than root have no right to become nobody: their workers stay theirs.
+unsigned work_of(unsigned work, const std::optional<User>& user) {
+  return ::geteuid() == 0 && !user ? work : work & ~kStartsWorkers;
 }
 
 std::vector<unsigned> kept_of_held(unsigned work) {
@@ -96,10 +105,15 @@ Error cannot(const std::string& what) {
   return system_error(errno, "labelscope cannot give up its rights: " + what);
 }
 
-// Makes `kept` the process's whole set, as libcap-ng keeps it.
-void choose(const std::vector<unsigned>& kept, capng_type_t types) {
+// Makes `kept` the process's whole set, as libcap-ng keeps it. A worker has, until it seals itself,
+// what is in the bounding set as well: it is executed.
+void choose(const std::vector<unsigned>& kept, capng_type_t types, bool starts_workers) {
   capng_clear(CAPNG_SELECT_ALL);
   for (const unsigned capability : kept) capng_update(CAPNG_ADD, types, capability);
+  for (const unsigned capability : {CAP_SETUID, CAP_SETGID}) {
+    const bool stays = starts_workers && std::ranges::find(kept, capability) != kept.end();
+    if (stays) capng_update(CAPNG_ADD, CAPNG_BOUNDING_SET, capability);
+  }
 }
 
 constexpr auto kBoth = static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED);
@@ -149,8 +163,37 @@ Status verify(const std::vector<unsigned>& kept, const std::optional<User>& user
 
 }  // namespace
 
+bool has_lent_rights() {
+  if (::getuid() == 0 || ::geteuid() == 0 || capng_get_caps_process() != 0) return false;
+  bool holds_any = false;  // effective or not
+  for (unsigned capability = 0; capability <= CAP_LAST_CAP; ++capability) {
+    holds_any |= capng_have_capability(CAPNG_PERMITTED, capability) == 1;
+  }
+  return holds_any;
+}
+
+// Only the effective set changes, so the rights come back.
+UsersOwnRights::UsersOwnRights() {
+  if (!has_lent_rights()) return;
+  for (unsigned capability = 0; capability <= CAP_LAST_CAP; ++capability) {
+    capng_update(CAPNG_DROP, CAPNG_EFFECTIVE, capability);
+  }
+  capng_apply(CAPNG_SELECT_CAPS);
+}
+
+UsersOwnRights::~UsersOwnRights() {
+  if (!has_lent_rights()) return;
+  for (unsigned capability = 0; capability <= CAP_LAST_CAP; ++capability) {
+    if (capng_have_capability(CAPNG_PERMITTED, capability) == 1) {
+      capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, capability);
+    }
+  }
+  capng_apply(CAPNG_SELECT_CAPS);
+}
+
 std::vector<RightHeld> rights_for(unsigned work) {
   std::vector<RightHeld> rights;
+  work = work_of(work, std::nullopt);
   if (capng_get_caps_process() != 0) return rights;
   for (const KeptRight& right : kKept) {
     if ((right.work & work) == 0) continue;
@@ -186,8 +229,10 @@ Status drop_rights(unsigned work, const std::optional<User>& user,
     return Error{ErrorCode::kSystem, "labelscope cannot give up its rights: it has other threads"};
   }
   if (capng_get_caps_process() != 0) return cannot("they cannot be read");
+  work = work_of(work, user);
   std::vector<unsigned> kept = kept_of_held(work);
-  if (can_name_outputs) {
+  // With lent rights an output is opened, and named, by the user's own.
+  if (can_name_outputs && !has_lent_rights()) {
     auto held = holds_without(kept, can_name_outputs);
     if (!held) return std::move(held).error();
     if (!*held) kept = kept_of_held(work | kNamesOutputs);
@@ -198,7 +243,7 @@ Status drop_rights(unsigned work, const std::optional<User>& user,
                                              ": that needs CAP_SETUID and CAP_SETGID (try sudo)"};
   }
   const bool bounds = holds(CAP_SETPCAP);
-  choose(kept, kBoth);
+  choose(kept, kBoth, (work & kStartsWorkers) != 0);
   if (other_user) {
     const auto flags = static_cast<capng_flags_t>(CAPNG_INIT_SUPP_GRP | CAPNG_CLEAR_AMBIENT |
                                                   (bounds ? CAPNG_CLEAR_BOUNDING : 0));

@@ -33,6 +33,7 @@ enum RemainingWork : unsigned {
   kUsesBpfMaps = 32,     // makes maps while it records, or has a kernel that asks with each access
   kSignalsCommand = 64,  // the command may have become another user
   kNamesOutputs = 128,   // writes into a folder of another user, or replaces another user's file
+  kStartsWorkers = 256,  // starts processes that read foreign files (only root needs rights for it)
 };
 
 // A right of the table in rights.cc, for the user to read.
@@ -52,6 +53,21 @@ struct User {
 };
 // Finds the user by name or number; nullopt: there is none.
 std::optional<User> find_user(const std::string& name_or_number);
+
+// The rights of a file with capabilities (setcap) are for looking at processes. They are not for
+// what the user names on the command line: a recording, a list of names, a preset, an output. That
+// is opened with the user's own rights, while this object lives. For root nothing changes, because
+// root's rights are the user's own.
+class UsersOwnRights {
+ public:
+  UsersOwnRights();
+  ~UsersOwnRights();
+  UsersOwnRights(const UsersOwnRights&) = delete;
+  UsersOwnRights& operator=(const UsersOwnRights&) = delete;
+};
+
+// Returns whether labelscope runs with rights that its user does not have (setcap).
+bool has_lent_rights();
 
 // Call it once, while there is one thread. With a user, labelscope becomes that user, too.
 // `can_name_outputs` is called with only the rights that `work` needs: if it returns false,

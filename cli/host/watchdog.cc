@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 #include "cli/host/signals.h"
+#include "cli/text/escape.h"
 
 namespace labelscope::cli {
 namespace {
@@ -24,6 +26,10 @@ constexpr std::chrono::seconds kLongestHold{5};
 // A request to stop (a signal) must have been taken after this time, and work must have ended.
 // labelscope takes signals at once, but not while it plans a large process.
 constexpr std::chrono::seconds kLongestDeafness{10};
+// Nothing that a disk or a busy server answers takes so long in one call.
+constexpr std::chrono::seconds kLongestCall{10};
+// Looking at the calls of all threads takes 50 us.
+constexpr std::chrono::seconds kBetweenCalls{1};
 
 bool signal_waits() {
   sigset_t pending;
@@ -36,7 +42,14 @@ bool signal_waits() {
 
 }  // namespace
 
-Watchdog::Watchdog(Orders orders) : orders_(std::move(orders)), thread_([this] { watch(); }) {}
+Watchdog::Watchdog(Orders orders)
+    : orders_(std::move(orders)), calls_(kLongestCall), thread_([this] { watch(); }) {}
+
+std::string Watchdog::stuck_text(const StuckCall& call) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(call.waited).count();
+  return escape_terminal(call.what) + " has not come back for " + std::to_string(seconds) +
+         " s: what has to supply it does not answer (a file system that hangs, or userfaultfd)";
+}
 
 Watchdog::~Watchdog() {
   {
@@ -59,7 +72,9 @@ void Watchdog::watch() {
   std::unique_lock lock(mutex_);
   while (!over_.wait_for(lock, tick, [this] { return is_over_; })) {
     const auto now = Clock::now();
-    const auto found = look(times, std::min<nanoseconds>(now - last, kMostPerLook));
+    const auto passed = std::min<nanoseconds>(now - last, kMostPerLook);
+    auto found = look(times, passed);
+    if (!found) found = look_at_calls(passed);
     last = now;
     if (!found) continue;
     if (orders_.remedy && reason_ == Reason::kNone) {
@@ -72,6 +87,16 @@ void Watchdog::watch() {
       return;
     }
   }
+}
+
+std::optional<Watchdog::Alarm> Watchdog::look_at_calls(nanoseconds passed) {
+  since_calls_ += passed;
+  if (since_calls_ < kBetweenCalls) return std::nullopt;
+  for (const StuckCall& call : calls_.look(std::exchange(since_calls_, nanoseconds{0}))) {
+    if (orders_.go_on_without && orders_.go_on_without(call)) continue;
+    return Alarm{Reason::kStuck, stuck_text(call)};
+  }
+  return std::nullopt;
 }
 
 std::optional<Watchdog::Alarm> Watchdog::look(Times& times, nanoseconds passed) const {

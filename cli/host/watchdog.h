@@ -12,7 +12,12 @@
 //   Watchdog                   look . look . look . remedy ... give_up: labelscope ends
 //
 // When labelscope ends, the kernel lets go of the thread.
+//
+// It also sees a thread of labelscope that has waited for long in one call for a file or memory,
+// held threads or not (stuck_threads.h).
 #pragma once
+
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -24,6 +29,9 @@
 #include <string>
 #include <thread>
 
+#include "cli/host/log.h"
+#include "cli/host/stuck_threads.h"
+
 namespace labelscope::cli {
 
 class Watchdog {
@@ -33,8 +41,9 @@ class Watchdog {
     kCancelled,  // the user asked for the end
     kTimeout,    // the time is over
     kHeld,
-    kDeaf,  // labelscope does not take a signal that asks it to stop
-    kLate,  // labelscope goes on long after its time, or after the remedy
+    kDeaf,   // labelscope does not take a signal that asks it to stop
+    kLate,   // labelscope goes on long after its time, or after the remedy
+    kStuck,  // a thread of labelscope waits for a file or memory that nobody supplies
   };
   // Why labelscope hangs while it reads the memory of targets.
   static constexpr const char* kNoMemory =
@@ -51,12 +60,18 @@ class Watchdog {
     // Set if the watchdog must end the work, as soon as this is true or the time is over. Otherwise
     // labelscope does that by itself, and the watchdog only checks that it does.
     std::function<bool()> cancelled;
+    // Is called with each thread of labelscope that is stuck. It returns true if the work goes on
+    // without that thread. Empty: a stuck thread is an alarm.
+    std::function<bool(const StuckCall&)> go_on_without;
     // Does something that may help, such as ending the target. Called once; then labelscope gets
     // some more time.
     std::function<void()> remedy;
     // Reports why, and ends labelscope. Must not return. Empty: the watchdog waits without a limit.
     std::function<void(Reason, const std::string& why)> give_up;
   };
+
+  // Says what the thread waits for, escaped.
+  static std::string stuck_text(const StuckCall& call);
 
   // Watches until the object is destroyed. Create it after the signals are blocked.
   explicit Watchdog(Orders orders);
@@ -81,10 +96,13 @@ class Watchdog {
     Reason reason;
     std::string why;
   };
+  std::optional<Alarm> look_at_calls(std::chrono::nanoseconds passed);
   void watch();
   std::optional<Alarm> look(Times& times, std::chrono::nanoseconds passed) const;
 
   Orders orders_;
+  StuckThreads calls_;
+  std::chrono::nanoseconds since_calls_{0};  // since the last look at them
   std::atomic<Reason> reason_{Reason::kNone};
   mutable std::mutex mutex_;
   std::condition_variable over_;
@@ -92,5 +110,15 @@ class Watchdog {
   std::string trouble_;
   std::thread thread_;
 };
+
+// For commands that have nothing to save: they end with this status.
+inline Watchdog::Orders end_with(int status) {
+  Watchdog::Orders orders;
+  orders.give_up = [status](Watchdog::Reason, const std::string& why) {
+    log::error(why + "; labelscope ends");
+    ::_exit(status);
+  };
+  return orders;
+}
 
 }  // namespace labelscope::cli

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cli/host/exit_status.h"
+#include "cli/host/rights.h"
 #include "cli/options/advice.h"
 #include "cli/options/completion.h"
 #include "cli/options/values.h"
@@ -100,6 +101,9 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
                                  add_command<InspectOptions>(app), add_command<CheckOptions>(app),
                                  add_command<DoctorOptions>(app)};
   if (argc > 2 && std::string_view(argv[1]) == "complete" && std::string_view(argv[2]) == "--") {
+    // Names of processes and recordings come from anywhere. A right that cannot be given up is not
+    // worth a message in the middle of a command line.
+    if (!drop_rights(0, std::nullopt)) return ParseEnd{"", "", kExitRuntimeError};
     const std::vector<std::string> typed(argv + 3, argv + argc);
     const auto choices = [&](const std::string& option) {
       for (const Subcommand& each : commands) {

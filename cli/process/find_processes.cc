@@ -47,9 +47,10 @@ std::string TargetName::typed() const {
 
 ProcessFinder::ProcessFinder(std::vector<TargetName> names, SystemFolders folders)
     : names_(std::move(names)),
-      processes_(std::move(folders.proc)),
+      processes_(folders.proc),
       listeners_(processes_),
-      containers_(std::move(folders.docker), std::move(folders.podman)) {
+      containers_(std::move(folders.docker), std::move(folders.podman)),
+      pins_any_(folders.proc == SystemFolders().proc) {
   for (TargetName& name : names_) {
     if (name.by != NamedBy::kCgroup) continue;
     const auto mounts = read_proc_file("/proc/self/mountinfo", kMostFile);
@@ -103,6 +104,14 @@ bool ProcessFinder::matches(Pid pid, const TargetName& name) {
   return false;
 }
 
+// The number may go to another process between the look and the pin, so there is a second look.
+bool ProcessFinder::is_found(Pid pid, const std::function<bool(Pid)>& wanted) {
+  if (!wanted(pid) || !counts(pid)) return false;
+  if (!pins_any_ || (pins_.pin(pid) && wanted(pid) && counts(pid))) return true;
+  pins_.unpin(pid);
+  return false;
+}
+
 // What was waited for may have ended before it is looked for with the others.
 Result<std::vector<Match>> ProcessFinder::find(const std::function<bool()>& cancelled) {
   while (true) {
@@ -121,6 +130,7 @@ Result<std::vector<Match>> ProcessFinder::match_all() {
   const std::vector<Pid> pids = processes_.pids();
   seen_.clear();
   found_.clear();
+  pins_.clear();
   for (const Pid pid : pids) seen_[pid] = now;
   next_full_look_ = now + kFullLook;
   std::vector<Match> all;
@@ -131,7 +141,7 @@ Result<std::vector<Match>> ProcessFinder::match_all() {
     }
     Match& match = all.emplace_back(Match{name, {}});
     for (const Pid pid : pids) {
-      if (matches(pid, name) && counts(pid)) match.pids.push_back(pid);
+      if (is_found(pid, [&](Pid one) { return matches(one, name); })) match.pids.push_back(pid);
     }
     if (match.pids.empty() && name.by != NamedBy::kWaitFor) return nothing_found(name);
     found_.insert(match.pids.begin(), match.pids.end());
@@ -172,7 +182,7 @@ std::vector<Pid> ProcessFinder::look(const std::function<bool(Pid)>& wanted) {
     const auto since = seen[pid] = before == seen_.end() ? now : before->second;
     if (before == seen_.end()) found_.erase(pid);  // the number belongs to another process now
     if (found_.contains(pid) || (!full && now - since > kYoung)) continue;
-    if (!wanted(pid) || !counts(pid)) continue;
+    if (!is_found(pid, wanted)) continue;
     found_.insert(pid);
     fresh.push_back(pid);
   }

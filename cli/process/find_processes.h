@@ -21,6 +21,7 @@
 
 #include "cli/process/container_names.h"
 #include "cli/process/listeners.h"
+#include "cli/process/pinned_processes.h"
 #include "cli/process/proc_listing.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
@@ -68,6 +69,8 @@ class ProcessFinder {
   // returned once. To be cheap it looks at new numbers only, and at all every few seconds: a
   // process may execute another program, or be moved to a cgroup.
   std::vector<Pid> find_new();
+  // Holds on to those that were found, until the next find(). Each had its name when it was pinned.
+  PinnedProcesses& pins() { return pins_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -76,6 +79,7 @@ class ProcessFinder {
   Result<std::vector<Match>> match_all();
   std::vector<Pid> look(const std::function<bool(Pid)>& wanted);
   bool matches(Pid pid, const TargetName& name);
+  bool is_found(Pid pid, const std::function<bool(Pid)>& wanted);
   bool is_called(Pid pid, std::string_view word) const;
   bool is_in_container(Pid pid, std::string_view word);
   bool counts(Pid pid) const;
@@ -89,6 +93,8 @@ class ProcessFinder {
   ContainerNames containers_;
   std::map<Pid, Clock::time_point> seen_;  // since when
   std::set<Pid> found_;
+  bool pins_any_;  // the processes are those of this machine
+  PinnedProcesses pins_;
   Clock::time_point next_full_look_{};
 };
 

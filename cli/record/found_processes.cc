@@ -41,6 +41,7 @@ class FoundProcesses final : public Targets {
         named_by_id_(options.wanted.processes.pids),
         signals_(signals),
         say_(std::move(say)) {
+    for (const Pid pid : named_by_id_) pins_.pin(pid);
     const std::vector<TargetName> names = options.wanted.names();
     if (!names.empty()) finder_.emplace(names);
     say_waiting(names, say_);
@@ -78,7 +79,10 @@ class FoundProcesses final : public Targets {
     for (Pid pid : finder_->find_new()) {
       joined_.push_back(pid);
       // As a child of a recorded process it is recorded already.
-      if (!recorder.processes().contains(pid) && !recorder.add_counted(pid)) continue;
+      const bool added =
+          recorder.processes().contains(pid) || recorder.add_counted(pid, &finder_->pins());
+      finder_->pins().unpin(pid);
+      if (!added) continue;
       if (admits_children()) recorder.add_children(pid);
     }
   }
@@ -138,6 +142,7 @@ class FoundProcesses final : public Targets {
   }
 
   std::vector<Pid> named_by_id_;
+  PinnedProcesses pins_;  // of these
   Signals& signals_;
   Say say_;
   std::optional<ProcessFinder> finder_;  // there is none if all are named by ID
@@ -192,7 +197,7 @@ Status FoundProcesses::add_to(Recorder& recorder, Backend backend) {
   }
   if (left_out_.size() == first().size()) {
     const Error& why = left_out_.front().why;
-    return Error{why.code, asked() + ": " + why.context};
+    return Error{why.code, (asked().empty() ? "" : asked() + ": ") + why.context};
   }
   if (!admits_children()) return {};
   for (Pid pid : first()) children_ += recorder.add_children(pid);
@@ -205,11 +210,13 @@ Status FoundProcesses::add_found(Recorder& recorder, Backend backend) {
   for (std::size_t i = 0; i < first().size(); ++i) {
     const Pid pid = first()[i];
     if (recorder.processes().contains(pid)) continue;
-    Status added = recorder.add(pid);
+    const bool by_id = std::ranges::find(named_by_id_, pid) != named_by_id_.end();
+    Status added = recorder.add(pid, by_id ? &pins_ : &finder_->pins());
     if (added) continue;
     Error why = why_not_added(pid, std::move(added).error(), backend);
     if (why.code == ErrorCode::kPermission) note_refused(pid);
-    if (std::ranges::find(named_by_id_, pid) != named_by_id_.end()) return why;
+    // One that does not answer has been reported, and the others are recorded.
+    if (by_id && !recorder.is_left_out(pid)) return why;
     left_out_.push_back({i, std::move(why)});
   }
   return {};

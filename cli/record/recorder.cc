@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 #include "cli/host/exit_status.h"
 #include "cli/profile/blame.h"
@@ -34,7 +35,9 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
       has_accounts_(std::ranges::any_of(options.kinds, has_account)),
       samples_waits_(std::ranges::any_of(options.kinds, [](auto kind) { return is_wait(kind); })) {}
 
-Status Recorder::add(Pid pid) {
+Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
+  if (left_out_.contains(pid)) return Error{ErrorCode::kLimit, "process " + std::to_string(raw(pid)) + " does not answer"};
+  const Busy busy(*this, pid);
   note_event();
   auto process = track(pid);
   // Time of a process that joins while others are sampled is the recording's from now on.
@@ -45,6 +48,10 @@ Status Recorder::add(Pid pid) {
       started_ ? sampler_->set_running_process(pid) : sampler_->set_process(pid, {&kNotPlanned, 1});
   if (!known) return known;
   Status status = process->refresh(process_labels_, sampler_->first_look(pid));
+  // The sampler knows of the end of each process that it has, so it is enough that this one was
+  // there after the sampler was given the number.
+  const bool is_meant = pins == nullptr || pins->is_still(pid);
+  if (!is_meant) status = Error{ErrorCode::kVanished, "the process has ended"};
   if (status) {
     status = sampler_->set_process(pid, process->recipes());
     // The process has executed another program meanwhile. Its on_exec() will plan again.
@@ -56,7 +63,7 @@ Status Recorder::add(Pid pid) {
   if (!status) {
     static_cast<void>(sampler_->remove_process(pid));  // keep the first error, which is the reason
     // It may have been sampled meanwhile.
-    if (started_) keep(pid, std::move(process), time_before);
+    if (started_ && is_meant) keep(pid, std::move(process), time_before);
     return status;
   }
   note_plan(pid, process->plan());
@@ -87,8 +94,8 @@ Status Recorder::add_before_exec(Pid pid, UniqueFd program) {
   return {};
 }
 
-bool Recorder::add_counted(Pid pid) {
-  const Status status = add(pid);
+bool Recorder::add_counted(Pid pid, const PinnedProcesses* pins) {
+  const Status status = add(pid, pins);
   if (status) return true;
   if (status.error().code == ErrorCode::kLimit) {
     ++counters_[Counter::kChildrenNotFollowed];
@@ -104,6 +111,7 @@ std::size_t Recorder::add_children(Pid parent) {
   std::size_t added = 0;
   std::vector<Pid> parents{parent};
   while (!parents.empty()) {
+    const Busy busy(*this, parents.back());
     auto process = LiveProcess::open(parents.back());
     parents.pop_back();
     if (!process) continue;  // it has ended
@@ -130,6 +138,7 @@ Status Recorder::step(std::chrono::milliseconds timeout) {
   if (Status status = sampler_->drain(*this, timeout); !status) return status;
   auto now = TrackedProcess::Clock::now();
   for (auto& [pid, process] : processes_) {
+    const Busy busy(*this, pid);
     if (process->plan_due(now)) plan(*process);
     process->watch_facts(now);
   }
@@ -189,11 +198,12 @@ void Recorder::note_plan(Pid pid, const ProcessPlan& plan) {
 Status Recorder::stop() {
   for (const auto& [pid, process] : processes_) {
     if (process->ended()) continue;
+    const Busy busy(*this, pid);
     note_time(pid);
     // A process may publish facts about itself at any time, without loading a library.
     process->renew_facts(TrackedProcess::Clock::now());
   }
-  Status status = sampler_->stop(*this);
+  Status status = std::exchange(stops_, true) ? Status() : sampler_->stop(*this);
   // Time beyond the sum of a process's threads was never seen: it is from threads that began and
   // ended between two reads, and from the last moments of ended threads.
   for (const auto& [pid, time] : time_at_end_) {
@@ -213,6 +223,8 @@ void Recorder::note_time(Pid pid) {
 }
 
 void Recorder::plan(TrackedProcess& process) {
+  if (process.is_left_out()) return;
+  const Busy busy(*this, process.pid());
   ++plans_;
   const bool knew_labels = process.knows_own_labels();
   if (Status status = process.refresh(process_labels_); !status) {
@@ -246,7 +258,25 @@ void Recorder::plan(TrackedProcess& process) {
 }
 
 std::unique_ptr<TrackedProcess> Recorder::track(Pid pid) {
-  return std::make_unique<TrackedProcess>(pid, modules_, planner_, options_.variables);
+  auto process = std::make_unique<TrackedProcess>(pid, modules_, planner_, options_.variables);
+  if (leaves_all_) process->leave_out();
+  return process;
+}
+
+void Recorder::leave_out(Pid pid) {
+  busy_.reset();
+  left_out_.insert(pid);
+  static_cast<void>(sampler_->remove_process(pid));
+  last_process_ = nullptr;
+  if (const auto found = processes_.find(pid); found != processes_.end()) {
+    found->second->leave_out();
+  }
+}
+
+void Recorder::leave_all() {
+  busy_.reset();
+  leaves_all_ = true;
+  for (const auto& [pid, process] : processes_) process->leave_out();
 }
 
 TrackedProcess* Recorder::find(Pid pid) {
@@ -282,10 +312,12 @@ TrackedProcess& Recorder::process_of(Pid pid) {
 }
 
 void Recorder::on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes) {
+  const Busy busy(*this, pid);
   builder_.name_labels(number, label_bytes, process_of(pid));
 }
 
 void Recorder::on_sample(const Sample& sample) {
+  const Busy busy(*this, sample.pid);
   in_kernel_ |= !sample.stack.kernel.empty();
   const auto marked = std::count_if(sample.stack.user.begin(), sample.stack.user.end(),
                                     [](std::uint64_t frame) { return frame & LS_FRAME_BY_FP; });
@@ -330,6 +362,7 @@ void Recorder::on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) {
 }
 
 void Recorder::on_mapping(const MappingEvent& event) {
+  const Busy busy(*this, event.pid);
   TrackedProcess* process = find(event.pid);
   if (process == nullptr) return;
   Mapping mapping;
@@ -393,6 +426,12 @@ ProcessOfWaits Recorder::process_of_waits(Pid pid) {
 }
 
 Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns) {
+  // This may read the process. What follows reads nothing, and is done once.
+  Index program = kNoIndex;
+  if (TrackedProcess* first = find(first_)) {
+    const Busy busy(*this, first_);
+    program = first->program();
+  }
   Counters counters = sampler_->counters();
   if (samples_waits_) {
     const auto find = [this](Pid pid) { return process_of_waits(pid); };
@@ -424,7 +463,7 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
     process->caches = {};  // naming and writing need memory, too
   }
   std::ranges::sort(profile.processes, {}, &Process::pid);
-  if (TrackedProcess* first = find(first_)) profile.program = first->program();
+  profile.program = program;
   profile.modules = modules_.take(files);
   profile.event = std::string(sampler_->event_name());
   return profile;

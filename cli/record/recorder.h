@@ -17,10 +17,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "cli/process/pinned_processes.h"
 #include "cli/process/process_labels.h"
 #include "cli/profile/profile_builder.h"
 #include "cli/record/stack_ends.h"
@@ -65,14 +67,16 @@ class Recorder final : private EventHandler {
   // Adds a process to sample. Fails with kVanished and kPermission as TrackedProcess::refresh()
   // does. If the process executes another program meanwhile, it is added, and planned at its
   // on_exec().
-  Status add(Pid pid);
+  // `pins`, if it is not null, has the process that is meant: if that has ended, whatever has its
+  // number now is not added, and the error is kVanished.
+  Status add(Pid pid, const PinnedProcesses* pins = nullptr);
   // Adds a child that has not executed its program yet. It is still a copy of labelscope: its
   // mappings are not the program's, and nothing in it publishes labels. `program` is that of
   // Sampler::set_before_exec().
   Status add_before_exec(Pid pid, UniqueFd program);
   // The same after start(), for a process that has run before. If it cannot be added, this is
   // counted, and false returned.
-  bool add_counted(Pid pid);
+  bool add_counted(Pid pid, const PinnedProcesses* pins = nullptr);
   // Adds the processes that this process and its children have started already. Counts those that
   // cannot be added. Returns how many were added.
   std::size_t add_children(Pid parent);
@@ -80,7 +84,8 @@ class Recorder final : private EventHandler {
   // Takes the events that have come, waits up to `timeout` for more, and plans each process that is
   // due.
   Status step(std::chrono::milliseconds timeout);
-  // Ends sampling and takes the rest. Call it once.
+  // Ends sampling and takes the rest. It is called once; again only if the first call was left
+  // behind, and then it takes nothing more.
   Status stop();
 
   std::uint64_t samples() const { return builder_.samples(); }
@@ -113,6 +118,16 @@ class Recorder final : private EventHandler {
   const ProcessLabelReader& process_labels() const { return process_labels_; }
   const TableTimes& table_times() const { return table_times_; }
 
+  // A process that does not answer (host/replaceable_thread.h). Only one thread works with this
+  // object at any time: one that was left behind does no more, and the next calls these first.
+  // Returns the process that was being read; nothing if none was.
+  std::optional<Pid> busy_with() const { return busy_; }
+  // Reads no more of this process, and takes no more samples of it. What is known of it stays.
+  void leave_out(Pid pid);
+  bool is_left_out(Pid pid) const { return left_out_.contains(pid); }
+  // Reads no more of any process.
+  void leave_all();
+
   // Call it after stop(). Returns rows, stacks, modules, processes and the ledger. `files` is
   // parallel to the modules. `time_ns` is the CPU time of all targets if the caller knows it better
   // (from wait4()); else 0.
@@ -127,6 +142,21 @@ class Recorder final : private EventHandler {
   void on_mapping(const MappingEvent& event) override;
   void on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes) override;
   void on_mappings_lost() override;
+
+  // Notes which process is read while it lives.
+  class Busy {
+   public:
+    Busy(Recorder& recorder, Pid pid) : recorder_(recorder), before_(recorder.busy_) {
+      recorder.busy_ = pid;
+    }
+    ~Busy() { recorder_.busy_ = before_; }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+   private:
+    Recorder& recorder_;
+    std::optional<Pid> before_;
+  };
 
   void note_event();
   void note_time(Pid pid);
@@ -178,7 +208,11 @@ class Recorder final : private EventHandler {
   bool in_kernel_ = false;
   TrackedProcess::Clock::time_point last_event_{};  // of the kinds that is_calm() names
   bool started_ = false;
-  Pid first_{};  // the process that was added first
+  Pid first_{};              // the process that was added first
+  std::optional<Pid> busy_;  // the process whose memory or files are being read
+  std::set<Pid> left_out_;
+  bool leaves_all_ = false;
+  bool stops_ = false;
   Pid last_pid_{};
   TrackedProcess* last_process_ = nullptr;
 };

@@ -194,7 +194,7 @@ Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& 
 
 unsigned remaining_work(const OpenedSampler& opened, const RecordOptions& options,
                         const Targets& targets) {
-  unsigned work = kReadsTargets | targets.remaining_work();
+  unsigned work = kReadsTargets | kStartsWorkers | targets.remaining_work();
   const bool bpf = opened.backend == Backend::kBpf;
   if (!bpf || kSavedPointerLags) work |= kStopsThreads;
   if (bpf && options.kernel_stacks) work |= kNamesKernel;

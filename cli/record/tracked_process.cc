@@ -213,7 +213,7 @@ bool TrackedProcess::adopt_facts(std::shared_ptr<const ProcessFacts> facts) {
 }
 
 bool TrackedProcess::renew_facts(Clock::time_point now) {
-  if (ended_ || now - last_facts_ < kWatchInterval) return false;
+  if (ended() || now - last_facts_ < kWatchInterval) return false;
   last_facts_ = now;
   auto process = LiveProcess::open(pid_);
   if (!process) return false;
@@ -227,7 +227,7 @@ bool TrackedProcess::renew_facts(Clock::time_point now) {
 }
 
 void TrackedProcess::watch_facts(Clock::time_point now) {
-  if (ended_ || now < next_facts_) return;
+  if (ended() || now < next_facts_) return;
   const bool own = plan_.facts && plan_.facts->has_context() && !plan_.facts->of_parent;
   next_facts_ = now + (own ? kWatchInterval : kSearchInterval);
   if (own ? has_changed(*plan_.facts, *open_process_memory(pid_)) : plan_.needs_facts())
@@ -275,6 +275,7 @@ void TrackedProcess::on_exec() {
 // Frees what is only needed for labels and addresses that are still to come.
 void TrackedProcess::on_exit() {
   ended_ = Clock::now();
+  if (left_out_) return;
   caches = {};
   planner_ = Planner();
 }
@@ -302,7 +303,7 @@ void TrackedProcess::plan_later() {
 // Opens it at most once.
 FindProcess TrackedProcess::finder(Live& live) const {
   return [this, &live]() -> const Target* {
-    if (!live.asked && !ended_) {
+    if (!live.asked && !ended()) {
       if (auto opened = LiveProcess::open(pid_)) live.process = *std::move(opened);
     }
     live.asked = true;
@@ -319,7 +320,7 @@ Index TrackedProcess::module_at(Address address) {
   Live live;
   const FindProcess process = finder(live);
   Index module = space_.module_at(address, process);
-  if (module != kNoIndex || ended_) return module;
+  if (module != kNoIndex || ended()) return module;
   auto now = Clock::now();
   if (now - last_reload_ < kReloadInterval) return kNoIndex;
   last_reload_ = now;

@@ -84,11 +84,17 @@ class TrackedProcess final : public ProcessContext {
   void on_mapping(const Mapping& mapping);
   void on_exec();
   void on_exit();
+  // It does not answer, so nothing is read of it any more, and nothing that it has is let go:
+  // closing a file can wait, too.
+  void leave_out() { left_out_ = true; }
+  bool is_left_out() const { return left_out_; }
   // The kernel had no room to announce some mappings.
   void on_mappings_lost();
-  bool ended() const { return ended_.has_value(); }
+  bool ended() const { return ended_.has_value() || left_out_; }
   // Whether it has ended so long ago that no more events of it can come.
-  bool is_over(Clock::time_point now) const { return ended_ && now - *ended_ > kLatestEvent; }
+  bool is_over(Clock::time_point now) const {
+    return ended_ && now - *ended_ > kLatestEvent && !left_out_;
+  }
   // Whether it is time to plan (again), some time after a change.
   bool plan_due(Clock::time_point now) const {
     return !ended() && next_plan_ && now >= *next_plan_;
@@ -171,6 +177,7 @@ class TrackedProcess final : public ProcessContext {
   Clock::time_point next_facts_{};
   bool looked_at_ = false;  // its program was planned
   bool may_have_published_ = false;
+  bool left_out_ = false;
   std::optional<Clock::time_point> ended_;
 };
 

@@ -13,6 +13,7 @@
 #include "cli/format/common/row_labels.h"
 #include "cli/format/recording_reader.h"
 #include "cli/host/log.h"
+#include "cli/host/rights.h"
 #include "cli/profile/merge.h"
 #include "cli/text/escape.h"
 #include "cli/text/shares.h"
@@ -20,8 +21,8 @@
 namespace labelscope::cli {
 namespace {
 
-Result<ReadRecording> read(const std::string& path, const std::string& value) {
-  if (path == "-") return read_recording(std::cin, value);
+Result<std::ifstream> open(const std::string& path) {
+  if (path == "-") return std::ifstream();
   std::error_code none;
   if (std::filesystem::is_directory(path, none)) {
     return Error{ErrorCode::kSystem, "it is a directory"};
@@ -29,7 +30,13 @@ Result<ReadRecording> read(const std::string& path, const std::string& value) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) return system_error(errno, "cannot open it");
-  return read_recording(file, value);
+  return file;
+}
+
+Result<ReadRecording> read(OpenedRecording& recording, const std::string& value) {
+  if (recording.path == "-") return read_recording(std::cin, value);
+  if (!recording.file) return std::move(recording.file).error();
+  return read_recording(*recording.file, value);
 }
 
 void add(std::vector<SeenValues>& all, std::vector<SeenValues> seen) {
@@ -49,13 +56,27 @@ Identity identity_of(const Profile& profile) {
 
 }  // namespace
 
-ReadRecordings read_recordings(const std::vector<std::string>& paths, const Selection& selection,
+Result<std::vector<OpenedRecording>> open_recordings(const std::vector<std::string>& paths,
+                                                     const Outputs* outputs) {
+  std::vector<OpenedRecording> opened;
+  {
+    const UsersOwnRights own;
+    for (const std::string& path : paths) opened.push_back({path, open(path)});
+  }
+  const auto can_name_outputs = [&] { return outputs == nullptr || outputs->can_be_named(); };
+  if (Status given_up = drop_rights(0, std::nullopt, can_name_outputs); !given_up) {
+    return std::move(given_up).error();
+  }
+  return opened;
+}
+
+ReadRecordings read_recordings(std::span<OpenedRecording> recordings, const Selection& selection,
                                const std::string& value) {
   ReadRecordings all;
   std::set<Identity> seen;
-  for (const std::string& path : paths) {
-    const std::string name = path == "-" ? "stdin" : escape_terminal(path);
-    auto recording = read(path, value);
+  for (OpenedRecording& opened : recordings) {
+    const std::string name = opened.path == "-" ? "stdin" : escape_terminal(opened.path);
+    auto recording = read(opened, value);
     if (recording) add_keys(recording->profile, all.keys);
     Status done = recording ? Status() : Status(recording.error());
     if (done) {

@@ -3,14 +3,18 @@
 #pragma once
 
 #include <cstddef>
+#include <fstream>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/answer/selection.h"
 #include "cli/host/exit_status.h"
 #include "cli/profile/profile.h"
+#include "cli/report/outputs.h"
+#include "labelscope/result.h"
 
 namespace labelscope::cli {
 
@@ -21,8 +25,20 @@ struct ReadRecordings {
   std::vector<SeenValues> seen;    // one for each condition
 };
 
-// The path "-" is stdin. `value` is that of read_recording().
-ReadRecordings read_recordings(const std::vector<std::string>& paths, const Selection& selection,
+// A recording that was opened, or the reason why it could not be.
+struct OpenedRecording {
+  std::string path;  // "-" is stdin
+  Result<std::ifstream> file;
+};
+
+// Opens all of them, and gives up every right before a byte of one is read: recordings may come
+// from anywhere. The files are opened with the user's own rights (rights.h). `outputs` are those
+// that are open already; null: none. An error means that a right is still there.
+Result<std::vector<OpenedRecording>> open_recordings(const std::vector<std::string>& paths,
+                                                     const Outputs* outputs);
+
+// `value` is that of read_recording().
+ReadRecordings read_recordings(std::span<OpenedRecording> recordings, const Selection& selection,
                                const std::string& value);
 
 // Returns whether its values are all 0, which a file of another tool may have: shares of nothing do

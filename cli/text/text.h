@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cerrno>
 #include <cstring>
 #include <ostream>
 #include <string>
@@ -24,7 +25,8 @@ inline std::string counted(std::uint64_t count, const std::string& one, const st
 // Makes "cannot write out.folded: No space left on device".
 inline std::string cannot_write(const std::string& what, int errno_value) {
   return "cannot write " + what +
-         (errno_value == 0 ? std::string() : std::string(": ") + std::strerror(errno_value));
+         (errno_value == 0 ? std::string() : std::string(": ") + std::strerror(errno_value)) +
+         (errno_value == EFBIG ? " (ulimit -f bounds it)" : "");
 }
 
 // Every rendering ends with this check whether the stream has taken all of it.

@@ -81,8 +81,12 @@ void give_up_rights(Remarks& remarks) {
   remarks.unless(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "NoNewPrivs");
   if (::geteuid() == 0) {
     // In a user namespace that has no such user, the process keeps its user.
+    // Without this right, no program may be executed that could use the rest (NoNewPrivs).
+    capng_get_caps_process();
+    const bool bounds = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) == 1;
     capng_clear(CAPNG_SELECT_BOUNDS);
-    remarks.unless(capng_apply(CAPNG_SELECT_BOUNDS) == 0, "capabilities that may come back");
+    remarks.unless(!bounds || capng_apply(CAPNG_SELECT_BOUNDS) == 0,
+                   "capabilities that may come back");
     remarks.unless(::setgroups(0, nullptr) == 0, "groups");
     remarks.unless(::setresgid(kNobody, kNobody, kNobody) == 0, "the group of root");
     remarks.unless(::setresuid(kNobody, kNobody, kNobody) == 0, "the user root");

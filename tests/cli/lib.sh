@@ -19,6 +19,8 @@ readonly exit_findings=1 exit_unchecked=3
 work=$(mktemp -d "${TMPDIR:-/tmp}/labelscope-test.XXXXXX") || exit 1
 mkdir "$work/out"
 cd "$work/out" || exit 1
+# Newer versions of Go compile `go tool pprof` when it is called first, which takes a minute.
+export GOCACHE=${GOCACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/go-build}
 # No test finds what another one has kept.
 export XDG_CACHE_HOME=$work/cache
 children=() besides=()

@@ -28,7 +28,7 @@ step() {
   mark_processes step
   run check --step --timeout 1s -- "$AWKWARD_TARGET" shared
   expect_status "$exit_unchecked" "step"
-  expect_said 'was killed and does not end.*labelscope ends'
+  expect_said '(was killed and does not end|has not come back for [0-9]+ s).*labelscope ends'
   wait_until "the program and its child are gone" none_runs "$AWKWARD_TARGET"
   expect_none_runs "$AWKWARD_TARGET" "step"
 }
@@ -47,7 +47,7 @@ step_kept() {
   grep -q ready "$work/keeper" || skip_test "$(cat "$work/keeper")"
   finish
   expect_status "$exit_unchecked" "step, kept"
-  expect_said 'was killed and does not end.*labelscope ends'
+  expect_said '(was killed and does not end|has not come back for [0-9]+ s).*labelscope ends'
   only_keeper_runs() { [[ $(marked_that_run "$AWKWARD_TARGET") == "$keeper" ]]; }
   wait_until "the program is gone" only_keeper_runs
 }

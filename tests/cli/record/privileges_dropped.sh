@@ -11,11 +11,12 @@ set_of() {
   for one; do mask=$((mask | 1 << one)); done
   echo $((mask & own))
 }
+readonly setgid=6 setuid=7
 readonly kill=5 override=1 read_search=2 fowner=3 ptrace=19 nice=23 syslog=34 bpf=39 restore=40
 
 # expect_rights <what> <capability...>: checks the rights of each thread of $recorder.
 expect_rights() {
-  local what=$1 task name lines looked_at=0
+  local what=$1 task name lines bound looked_at=0
   shift
   for task in /proc/"$recorder"/task/*/status; do
     # Threads may end meanwhile, for example the one that reads the kernel's symbols.
@@ -30,9 +31,11 @@ expect_rights() {
       [[ $(status_line - $name <<<"$lines") == 0000000000000000 ]] ||
         fail "$what: $name is not empty"
     done
-    # Dropping it needs CAP_SETPCAP (8).
-    ((!(own >> 8 & 1))) || [[ $(status_line - CapBnd <<<"$lines") == 0000000000000000 ]] ||
-      fail "$what: CapBnd is not empty"
+    # Dropping it needs CAP_SETPCAP (8). A worker is executed, and has to become nobody.
+    bound=0
+    [[ " $* " != *" $setuid "* ]] || bound=$(set_of "$setuid" "$setgid")
+    ((!(own >> 8 & 1))) || [[ $((16#$(status_line - CapBnd <<<"$lines"))) == "$bound" ]] ||
+      fail "$what: CapBnd is $(status_line - CapBnd <<<"$lines")"
     [[ $(status_line - NoNewPrivs <<<"$lines") == 1 ]] || fail "$what: NoNewPrivs is not set"
   done
   ((looked_at > 0)) || fail "$what: labelscope has ended, and no thread of it was looked at"
@@ -71,6 +74,10 @@ check_backend() {
 # Only some kernels and processors need these.
 more=()
 [[ $(uname -m) == aarch64 ]] && more+=("$nice")
+# Root's workers become nobody, who is another user.
+workers=()
+((EUID != 0)) || workers=("$setuid" "$setgid" "$kill")
+more+=(${workers[@]+"${workers[@]}"})
 ran=
 if (need_sampling) >/dev/null; then
   check_backend bpf "$bpf" "$ptrace" "$read_search" "$restore" "$syslog" ${more[@]+"${more[@]}"}
@@ -95,7 +102,7 @@ if (need_sampling) >/dev/null; then
   finish
 fi
 if (need_ptrace) >/dev/null; then
-  check_backend ptrace "$ptrace" "$nice" "$read_search" "$restore"
+  check_backend ptrace "$ptrace" "$nice" "$read_search" "$restore" ${workers[@]+"${workers[@]}"}
   start_target "$CROWD" --threads 2 --stay burn
   start check -p "$target" --timeout 60 --samples 1000000
   wait_until "check has dropped its rights" has_dropped
@@ -120,7 +127,7 @@ start_busy_target
 start record --backend ptrace -p "$target" -o foreign/out.pb.gz
 wait_until "labelscope has dropped its rights" has_dropped
 expect_rights "with an output for another user" "$ptrace" "$nice" "$read_search" "$restore" \
-  "$override" "$fowner"
+  "$override" "$fowner" "${workers[@]}"
 wait_until "the target has samples" has_run_until "$target" $(($(cpu_ticks "$target") + 50))
 end_recording "into a folder of another user"
 expect_pprof foreign/out.pb.gz

@@ -1,0 +1,60 @@
+# A file system that does not answer any more keeps nobody waiting for long: record leaves that
+# process out, and has the samples of the others; every other command ends, and gives the reason.
+source "${BASH_SOURCE%/*}/../lib.sh"
+need_sampling
+((EUID == 0)) || skip_test "mounting needs root"
+need_command jq
+mkdir "$work/mnt"
+"$HANGING_FILES" serve "$work/mnt" "$WRITER_LIBRARY" >"$work/served" &
+server=$!
+children+=("$server")
+wait_until "the file system is there, or cannot be" grep -qE 'ready|cannot' "$work/served"
+grep -q ready "$work/served" || skip_test "$(cat "$work/served")"
+trap 'kill -KILL "$server"; umount -l "$work/mnt"; end_test' EXIT
+
+# One process for each recording, since a file that was left open is not asked for again.
+map_file() {
+  "$HANGING_FILES" map "$work/mnt/file" >"$work/mapped" &
+  hanging=$!
+  children+=("$hanging")
+  wait_until "the file is mapped" grep -q ready "$work/mapped"
+}
+"$DEMO_SERVICE" --seconds 300 >"$work/truth" &
+target=$!
+children+=("$target")
+wait_until "the service is ready" grep -qs "^ready" "$work/truth"
+map_file
+kill -STOP "$server"
+wait_until "the server stands still" bash -c "[[ \$(sed 's/.*) //; s/ .*//' /proc/$server/stat) == T ]]"
+
+hangs='has not come back for [0-9]+ s: .*(file system that hangs|userfaultfd)'
+one_command() { # status, what it is, argument...
+  local SECONDS=0
+  run "${@:3}"
+  expect_status "$1" "$2"
+  expect_said "$hangs"
+  ((SECONDS < 45)) || fail "$2: it ended after $SECONDS s only"
+}
+bpf_goes_on() {
+  local SECONDS=0
+  run record --backend bpf -d 3 -F 499 -o both.jsonl -p "$target" -p "$hanging"
+  expect_status "$exit_error" "a recording of two, of which one hangs"
+  expect_said "$hangs.*; process $hanging is left out"
+  ((SECONDS < 60)) || fail "it ended after $SECONDS s only"
+  jq -se '[.[] | select(.type == "labels")] | length > 1' both.jsonl >/dev/null || fail "no labels of the other"
+  jq -se 'map(select(.type == "header"))[0].remarks | any(contains("left out"))' both.jsonl >/dev/null ||
+    fail "the recording does not have the reason"
+}
+ptrace_ends() { one_command "$exit_error" "record by ptrace" record --backend ptrace -d 2 -o p.jsonl -p "$hanging"; }
+dump_ends() { one_command "$exit_error" "dump" dump -p "$hanging"; }
+stacks_end() { one_command "$exit_error" "dump --stacks" dump --stacks -p "$hanging"; }
+doctor_ends() { one_command "$exit_error" "doctor" doctor -p "$hanging"; }
+inspect_ends() { one_command "$exit_error" "inspect" inspect "$mnt/file"; }
+check_ends() { one_command "$exit_unchecked" "check FILE" check "$mnt/file"; }
+mnt=$work/mnt
+for each in bpf_goes_on ptrace_ends dump_ends stacks_end doctor_ends inspect_ends check_ends; do
+  beside "$each"
+done
+together
+[[ $(state_of "$hanging") == R ]] || fail "the process is in state $(state_of "$hanging")"
+exit 0
