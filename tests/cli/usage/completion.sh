@@ -45,6 +45,11 @@ printf '%s\n' '{"type":"labels","id":0,"labels":[{"key":"tenant","value":"42","p
 [[ $(candidates report run.jsonl --summary thread_name,ten) == thread_name,tenant ]] ||
   fail "no key behind a comma"
 ! candidates report run.jsonl --where '' | grep -q ' ' || fail "a key that needs quotes is offered"
+# Nobody writes to the FIFO.
+mkfifo pipe.jsonl
+timeout --signal=KILL 20 "$LABELSCOPE" complete -- report pipe.jsonl --summary thread_n >"$work/stdout" ||
+  fail "a FIFO is waited for"
+expect_shown '^thread_name'
 
 # The shells themselves. A guest has the programs and the tests alone.
 shells=$SOURCE_DIR/../../cli/options/completions
