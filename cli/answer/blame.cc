@@ -9,6 +9,7 @@
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
 #include "cli/profile/blame.h"
+#include "cli/profile/index_table.h"
 #include "cli/text/escape.h"
 #include "cli/text/shares.h"
 #include "cli/text/table_cells.h"
@@ -77,7 +78,7 @@ class Sides {
 
  private:
   RowLabels labels_;
-  std::unordered_map<std::int32_t, const Process*> processes_;
+  std::unordered_map<std::int32_t, const Process*, SecretHash> processes_;
 };
 
 // Returns the name as a table shows it.

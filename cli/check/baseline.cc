@@ -1,4 +1,5 @@
-// A baseline may come from anywhere: its size is bounded, and only strings are taken from it.
+// A baseline may come from anywhere: its size is bounded, and what a parser would make of it, and
+// only strings are taken from it.
 #include "cli/check/baseline.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "cli/check/formats.h"
 #include "cli/check/wording.h"
+#include "cli/format/common/json_values.h"
 #include "cli/text/text.h"
 #include "elf/regular_file.h"
 #include "findings/check_rule.h"
@@ -26,31 +28,34 @@ std::uint64_t hash(std::string_view bytes) {
   return state;
 }
 
-using Json = nlohmann::json;
+using Value = nlohmann::json;
 
 // A hundred thousand findings fit.
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+// With some twenty values for each finding. The parser takes up to a hundred bytes for a value.
+constexpr std::size_t kMostValues = 4'000'000;
+constexpr std::size_t kDeepest = 32;
 
 Error malformed(const char* why) { return Error{ErrorCode::kMalformed, why}; }
 
 // Empty if it is no string. (A name that is not UTF-8 is a JSON object, and is only shown to
 // people.)
-std::string string_in(const Json& object, const char* name) {
+std::string string_in(const Value& object, const char* name) {
   const auto field = object.find(name);
   return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
 }
 
-const Json* array_in(const Json& object, const char* name) {
+const Value* array_in(const Value& object, const char* name) {
   if (!object.is_object()) return nullptr;
   const auto field = object.find(name);
   return field != object.end() && field->is_array() ? &*field : nullptr;
 }
 
-bool add_entries(const Json& subject, Baseline& baseline) {
-  const Json* diagnostics = array_in(subject, "diagnostics");
+bool add_entries(const Value& subject, Baseline& baseline) {
+  const Value* diagnostics = array_in(subject, "diagnostics");
   if (diagnostics == nullptr) return false;
   const std::string key = subject_key(string_in(subject, "name"));
-  for (const Json& one : *diagnostics) {
+  for (const Value& one : *diagnostics) {
     if (!one.is_object()) return false;
     BaselineEntry entry{string_in(one, "fingerprint"), string_in(one, "rule"), key,
                         string_in(one, "found")};
@@ -95,7 +100,10 @@ std::string fingerprint(const CheckedSubject& subject, const Diagnostic& diagnos
 }
 
 Result<Baseline> parse_baseline(std::string_view text) {
-  const Json root = Json::parse(text, nullptr, false);
+  const JsonShape shape = json_shape(text);
+  if (shape.depth > kDeepest) return malformed("is nested more than 32 times");
+  if (shape.values > kMostValues) return malformed("has more than 4,000,000 values");
+  const Value root = Value::parse(text, nullptr, false);
   if (root.is_discarded()) return malformed("is no JSON");
   if (!root.is_object() || string_in(root, "format") != kCheckJsonFormat) {
     return malformed("was not written by labelscope check --format json");
@@ -104,10 +112,10 @@ Result<Baseline> parse_baseline(std::string_view text) {
   if (version == root.end() || *version != kCheckJsonVersion) {
     return malformed("is of a version that this labelscope does not know");
   }
-  const Json* subjects = array_in(root, "subjects");
+  const Value* subjects = array_in(root, "subjects");
   if (subjects == nullptr) return malformed("has no list of subjects");
   Baseline baseline;
-  for (const Json& subject : *subjects) {
+  for (const Value& subject : *subjects) {
     if (!add_entries(subject, baseline)) return malformed("has a subject without findings in form");
   }
   return baseline;

@@ -29,6 +29,18 @@ std::uint64_t hash_of(const Stack& stack);
 std::uint64_t hash_of(const SampleRow& row);
 bool same_row(const SampleRow& a, const SampleRow& b);
 
+// The hash of the standard library's tables by texts and numbers that a file or a target chose. Its
+// own hash of a number is the number, and that of a text is known to everybody.
+struct SecretHash {
+  std::size_t operator()(std::string_view bytes) const { return hash_of_bytes(bytes); }
+  std::size_t operator()(std::uint64_t number) const {
+    return hash_of_bytes({reinterpret_cast<const char*>(&number), sizeof number});
+  }
+  std::size_t operator()(std::int32_t number) const {
+    return (*this)(static_cast<std::uint64_t>(number));
+  }
+};
+
 class IndexTable {
  public:
   // Returns the inserted index for which is_same(index) is true, or else inserts `next`, which is

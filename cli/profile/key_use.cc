@@ -80,7 +80,8 @@ std::optional<ManyLabelSets> many_label_sets(const Profile& profile) {
   }
   if (used.size() <= kManyLabelSets) return std::nullopt;
   std::vector<const LabelSet*> sets;
-  std::unordered_map<std::string_view, std::unordered_set<std::string_view>> values;
+  std::unordered_map<std::string_view, std::unordered_set<std::string_view, SecretHash>, SecretHash>
+      values;
   for (const Index index : used) {
     sets.push_back(&profile.label_sets[index]);
     for (const Label& label : *sets.back()) values[label.key].insert(label.value);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cli/profile/index_table.h"
 #include "cli/profile/profile.h"
 
 namespace labelscope::cli {
@@ -50,8 +51,8 @@ class FrameTree {
   };
 
   std::vector<Entry> nodes_{Entry{}};
-  std::unordered_map<std::uint64_t, Node> children_;  // (parent, name) -> child
-  std::unordered_map<std::string, Name> numbers_;
+  std::unordered_map<std::uint64_t, Node, SecretHash> children_;  // (parent, name) -> child
+  std::unordered_map<std::string, Name, SecretHash> numbers_;
   std::vector<const std::string*> names_;  // keys of numbers_, which never move
 };
 

@@ -1,6 +1,9 @@
 // Writes values as JSON, each kind in one way.
 #include "cli/format/common/json_values.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/text.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/text/escape.h"
@@ -14,6 +17,39 @@ constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 }  // namespace
+
+// Whether the text is JSON at all, the parser decides.
+JsonShape json_shape(std::string_view text) {
+  JsonShape shape{.values = 1};
+  std::array<std::size_t, 64> fields{};  // by level
+  std::size_t depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    switch (text[at]) {
+      case '"':
+        for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\' ? 1 : 0;
+        break;
+      case '[':
+      case '{':
+        ++shape.values;
+        shape.depth = std::max(shape.depth, ++depth);
+        if (depth < fields.size()) fields[depth] = 0;
+        break;
+      case ']':
+      case '}':
+        depth -= depth == 0 ? 0 : 1;
+        break;
+      case ',':
+        ++shape.values;
+        break;
+      case ':':
+        if (depth < fields.size()) shape.fields = std::max(shape.fields, ++fields[depth]);
+        break;
+      default:
+        break;
+    }
+  }
+  return shape;
+}
 
 // Three bytes become four characters.
 std::string base64_encode(std::string_view bytes) {

@@ -2,6 +2,7 @@
 // several of them share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,6 +18,16 @@ namespace labelscope::cli {
 
 // This type keeps the order of the fields.
 using Json = nlohmann::ordered_json;
+
+// How much a parser would make of a text. It takes up to a hundred bytes of memory for a value of
+// two bytes, a level of nesting is a list of its own, and an object whose fields keep their order
+// looks at all of them for each new one. So a text from anywhere is looked at before it is parsed.
+struct JsonShape {
+  std::size_t values = 0;  // also lists and objects
+  std::size_t depth = 0;   // lists and objects within each other
+  std::size_t fields = 0;  // of the object with most of them; levels below the 64th do not count
+};
+JsonShape json_shape(std::string_view text);
 
 // Base64 of RFC 4648, section 4, with padding. Recordings write bytes that are not text in this
 // form.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "cli/format/common/frame_tree.h"
@@ -191,6 +193,9 @@ std::vector<TextLabel> RowLabels::all(const SampleRow& row,
     return std::find_if(texts.begin(), texts.end(),
                         [key](const TextLabel& text) { return text.key == key; });
   };
+  // How far the names that begin so have been counted: with many labels of one key, each would
+  // otherwise try the numbers of all before it.
+  std::map<std::string, unsigned> counted;
   const LabelSet& labels = label_set(row);
   texts.reserve(labels.size());
   for (const Label& label : labels) {
@@ -214,8 +219,11 @@ std::vector<TextLabel> RowLabels::all(const SampleRow& row,
     const std::string with_publisher =
         key + '@' + escape_terminal(publisher_name(process(row), label.publisher));
     std::string unique = with_publisher;
-    for (unsigned n = 2; used(unique) != texts.end(); ++n) {
-      unique = with_publisher + "#" + std::to_string(n);
+    if (used(unique) != texts.end()) {
+      unsigned& n = counted.try_emplace(with_publisher, 1).first->second;
+      do {
+        unique = with_publisher + "#" + std::to_string(++n);
+      } while (used(unique) != texts.end());
     }
     texts.push_back({unique, value});
   }

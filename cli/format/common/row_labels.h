@@ -105,8 +105,9 @@ class RowLabels {
   std::optional<std::string> label_value(const SampleRow& row, std::string_view key) const;
 
   const Profile& profile_;
-  std::unordered_map<std::int32_t, const Process*> processes_;
-  std::unordered_map<std::int32_t, Index> a_thread_of_;  // by process, if there are totals of waits
+  std::unordered_map<std::int32_t, const Process*, SecretHash> processes_;
+  // by process, if there are totals of waits
+  std::unordered_map<std::int32_t, Index, SecretHash> a_thread_of_;
   std::unordered_map<WaitGroup, Index, HashOfWaitGroup> waits_;  // places in Profile::waits
   LabelSet no_labels_;
 };

@@ -15,6 +15,7 @@
 
 #include "cli/format/common/row_labels.h"
 #include "cli/format/format.h"
+#include "cli/profile/index_table.h"
 #include "cli/profile/profile.h"
 
 namespace labelscope::cli {
@@ -59,7 +60,7 @@ class ShownFrames {
   const Profile& profile_;
   RowLabels rows_;
   std::vector<ShownFrame> frames_;
-  std::unordered_map<std::string, Number> numbers_;
+  std::unordered_map<std::string, Number, SecretHash> numbers_;
   std::vector<std::vector<Number>> locations_;  // made on demand, as stacks are
   std::vector<std::vector<Number>> stacks_;     // the last one is for kNoIndex
 };

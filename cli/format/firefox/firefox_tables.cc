@@ -2,6 +2,7 @@
 #include "cli/format/firefox/firefox_tables.h"
 
 #include "base/text.h"
+#include "cli/profile/index_table.h"
 #include "cli/text/escape.h"
 
 namespace labelscope::cli {
@@ -107,7 +108,7 @@ void FirefoxTables::write(std::ostream& out) {
   append_array(text, "resource", count, [&](std::size_t i) {
     return frames[i].module == kNoIndex ? "-1" : std::to_string(lib(frames[i].module));
   });
-  std::unordered_map<std::string, std::size_t> sources;
+  std::unordered_map<std::string, std::size_t, SecretHash> sources;
   std::vector<std::uint32_t> source_names;
   append_array(text, "source", count, [&](std::size_t i) -> std::string {
     if (frames[i].file.empty()) return "null";

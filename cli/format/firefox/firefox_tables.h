@@ -14,6 +14,7 @@
 #include "cli/format/common/frame_tree.h"
 #include "cli/format/common/json_values.h"
 #include "cli/format/common/shown_frames.h"
+#include "cli/profile/index_table.h"
 
 namespace labelscope::cli {
 
@@ -59,10 +60,10 @@ class FirefoxTables {
   ShownFrames& shown_;
   FrameTree tree_;  // names are numbers of frames
   std::map<std::pair<FrameTree::Node, Index>, FrameTree::Node> ends_;
-  std::unordered_map<std::string, std::uint32_t> strings_;
-  std::vector<const std::string*> in_order_;                    // keys of strings_
-  std::unordered_map<std::string, std::uint32_t> lib_numbers_;  // by path
-  std::vector<Index> libs_;                                     // modules
+  std::unordered_map<std::string, std::uint32_t, SecretHash> strings_;
+  std::vector<const std::string*> in_order_;                                // keys of strings_
+  std::unordered_map<std::string, std::uint32_t, SecretHash> lib_numbers_;  // by path
+  std::vector<Index> libs_;                                                 // modules
 };
 
 }  // namespace labelscope::cli

@@ -24,8 +24,17 @@ namespace {
 
 constexpr std::uint64_t kVersion = 1;
 // The longest line that labelscope writes is that of a label set: six publishers' labels are less
-// than a MiB. A parsed line takes ten times its length.
+// than a MiB.
 constexpr std::size_t kMaxLine = std::size_t{16} << 20;
+// The line with most values is that of a stack or of a label set: some 700 and 1,500. Lists of
+// objects are the deepest, and no object has more than the outcomes.
+constexpr std::size_t kMostValues = 65536;
+constexpr std::size_t kMostFields = 256;
+constexpr std::size_t kDeepest = 16;
+// A line may have much in it that is not kept. Packed, a thousand of these are as small as one, and
+// should not take the time of a thousand; so each value counts as if a little was kept of it.
+constexpr std::size_t kOfValue = 16;
+constexpr std::size_t kOfLostSet = 64;
 // No text of a recording can contain this: its quotes would be escaped.
 constexpr std::string_view kHeaderBegins = R"({"type":"header",)";
 
@@ -37,6 +46,14 @@ bool take_as_written(std::string_view line, SampleRow& row) {
          text.number(R"(,"weight_ns":)", row.weight_ns) &&
          text.number(R"(,"outcome":)", row.outcome) && text.number(R"(,"flags":)", row.flags) &&
          (text.done() || (text.number(R"(,"value":)", row.value) && text.done()));
+}
+
+// Empty: nothing.
+std::string_view what_is_odd(const JsonShape& shape) {
+  if (shape.depth > kDeepest) return "it is nested more than 16 times";
+  if (shape.values > kMostValues) return "it has more than 65,536 values";
+  if (shape.fields > kMostFields) return "an object in it has more than 256 fields";
+  return {};
 }
 
 class Reader {
@@ -56,7 +73,7 @@ class Reader {
   std::string_view take_table_line(const std::string& type, Fields& fields);
   void take_ledger(Fields& fields);
   bool take_sample(SampleRow row);
-  static Process process(Fields& fields);
+  Process process(Fields& fields);
   static Thread thread(Fields& fields);
   static ProfileModule module(Fields& fields);
   Location location(Fields& fields);
@@ -100,7 +117,11 @@ Status Reader::take(std::string_view line) {
     if (!take_sample(row)) damaged("a sample refers to what is not there");
     return {};
   }
-  const Json object = Json::parse(line, nullptr, false);
+  const JsonShape shape = json_shape(line);
+  const std::string_view odd = what_is_odd(shape);
+  const bool is_parsed = odd.empty() && budget_.keep(shape.values * kOfValue);
+  const Json object =
+      is_parsed ? Json::parse(line, nullptr, false) : Json(Json::value_t::discarded);
   Fields fields(object, damaged_);
   const std::string type = object.is_object() ? fields.bytes("type") : std::string();
   if (!has_header_) {
@@ -111,7 +132,9 @@ Status Reader::take(std::string_view line) {
     }
     return take_header(fields);
   }
-  if (object.is_discarded() || !fields.good()) {
+  if (!odd.empty()) {
+    damaged(std::string(odd));
+  } else if (object.is_discarded() || !fields.good()) {
     damaged("it is no JSON object");
     // The line was cut, and the next recording follows on it.
     if (line.find(kHeaderBegins) != std::string_view::npos) end_at_next_recording();
@@ -229,10 +252,14 @@ std::string_view Reader::place(std::vector<T>& table, Fields& fields, T entry) {
   constexpr bool kIsLabels = std::is_same_v<T, LabelSet>;
   if (id < table.size()) {
     table[id] = T();
-    if (kIsLabels) lost_label_sets_.insert(static_cast<Index>(id));
+    if (kIsLabels && budget_.keep(kOfLostSet)) lost_label_sets_.insert(static_cast<Index>(id));
     return "its ID was given before, so what refers to it refers to nothing";
   }
   if (id - table.size() > damaged_) return "its fields are odd";
+  // The places of damaged lines take memory, too: each line may jump over as many as are damaged.
+  const std::size_t places = static_cast<std::size_t>(id) - table.size() + 1;
+  if (!budget_.keep(places * (2 * sizeof(T) + (kIsLabels ? kOfLostSet : 0))))
+    return "it takes too much memory";
   for (std::size_t gap = table.size(); kIsLabels && gap < id; ++gap) {
     lost_label_sets_.insert(static_cast<Index>(gap));
   }
@@ -245,10 +272,12 @@ Process Reader::process(Fields& fields) {
   Process made;
   made.pid = Pid{fields.small<std::int32_t>("pid")};
   made.comm = fields.bytes("comm");
-  fields.each("publishers",
-              [&](const Json& path) { made.publishers.push_back(fields.bytes_of(path)); });
+  fields.each("publishers", [&](const Json& path) {
+    if (budget_.keep(2 * sizeof(std::string))) made.publishers.push_back(fields.bytes_of(path));
+  });
   fields.each("attributes", [&](const Json& element) {
     Fields attribute(element);
+    budget_.keep(4 * sizeof(std::string));
     made.attributes.push_back({attribute.bytes("key"), attribute.bytes("value")});
     if (!attribute.good()) fields.spoil();
   });

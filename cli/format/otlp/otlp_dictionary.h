@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cli/profile/index_table.h"
 #include "cli/profile/profile.h"
 
 namespace labelscope::cli {
@@ -23,7 +24,7 @@ class OtlpTable {
   const std::vector<const std::string*>& in_order() const { return in_order_; }
 
  private:
-  std::unordered_map<std::string, Number> numbers_;
+  std::unordered_map<std::string, Number, SecretHash> numbers_;
   std::vector<const std::string*> in_order_;  // keys of numbers_, which never move
 };
 

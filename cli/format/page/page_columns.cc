@@ -36,6 +36,7 @@
 #include "cli/format/common/ledger_text.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
+#include "cli/profile/index_table.h"
 #include "cli/text/escape.h"
 
 namespace labelscope::cli {
@@ -96,7 +97,7 @@ class Strings {
   }
 
  private:
-  std::unordered_map<std::string, std::uint32_t> numbers_;
+  std::unordered_map<std::string, std::uint32_t, SecretHash> numbers_;
   Column lengths_;
   std::string text_;
 };

@@ -20,6 +20,7 @@
 #include "cli/format/format.h"
 #include "cli/format/pprof/pprof_labels.h"
 #include "cli/format/pprof/pprof_parts.h"
+#include "cli/profile/index_table.h"
 #include "cli/text/shares.h"
 
 namespace labelscope::cli {
@@ -317,7 +318,7 @@ class PprofRenderer {
   std::vector<std::int64_t> values_;
   std::string encoded_frames_;
   std::string encoded_values_;
-  std::unordered_map<std::string, std::uint64_t> pseudo_locations_;
+  std::unordered_map<std::string, std::uint64_t, SecretHash> pseudo_locations_;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::uint64_t> functions_;
   // The kinds of names that a module has. pprof itself looks for symbols if there are none.
   enum : unsigned { kFunctions = 1, kFiles = 2, kLines = 4, kInlined = 8 };

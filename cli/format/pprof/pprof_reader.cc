@@ -38,7 +38,7 @@ constexpr std::size_t kMostFrames = 1'000'000;
 constexpr std::size_t kMostSampleLabels = kMostLabels + 16;  // those of the program, and our own
 
 // IDs are any numbers, also those that an attacker chose.
-using ById = std::unordered_map<std::uint64_t, Index>;
+using ById = std::unordered_map<std::uint64_t, Index, SecretHash>;
 
 class PprofReader {
  public:
@@ -80,9 +80,10 @@ class PprofReader {
   std::vector<SourceLine> function_lines_;
   IndexTable stacks_;
   PprofSampleLabels labels_{read_.profile};
-  std::unordered_map<std::string, SampleRow> label_rows_;  // by the bytes of the labels
+  // by the bytes of the labels
+  std::unordered_map<std::string, SampleRow, SecretHash> label_rows_;
   // number of the process, whose attributes are set later
-  std::unordered_map<std::int32_t, std::size_t> by_pid_;
+  std::unordered_map<std::int32_t, std::size_t, SecretHash> by_pid_;
   std::set<std::pair<std::int32_t, std::string_view>> attribute_keys_;
   bool cut_ = false;
   std::uint64_t damaged_ = 0;   // number of messages

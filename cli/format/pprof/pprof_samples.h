@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cli/profile/index_table.h"
 #include "cli/profile/profile.h"
 
 namespace labelscope::cli {
@@ -37,7 +38,7 @@ class PprofSampleLabels {
   Profile& profile_;
   std::map<std::tuple<std::int32_t, std::int32_t, std::string>, Index> threads_;
   std::map<std::int32_t, std::string> comms_;
-  std::unordered_map<std::string, Index> sets_;
+  std::unordered_map<std::string, Index, SecretHash> sets_;
 };
 
 }  // namespace labelscope::cli
