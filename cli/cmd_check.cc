@@ -45,7 +45,7 @@ std::string how_it_ended(int wait_status) {
 
 [[noreturn]] void give_up(const std::string& why) {
   log::error(why + "; labelscope ends, and nothing was written");
-  ::_exit(kExitUnchecked);
+  end_process(kExitUnchecked);
 }
 
 class Check {
@@ -121,6 +121,8 @@ class Check {
 
   // One process is checked at a time, so of several the first that has not ended meanwhile.
   Status find_process() {
+    // Each process that a name finds takes a descriptor. A command keeps the limit that it has.
+    if (options_.command.empty()) raise_file_limit();
     const Watchdog watch(end_with(kExitUnchecked));
     auto found =
         named_processes(options_.wanted.processes.pids, options_.wanted.names(), log::info);

@@ -37,6 +37,7 @@ class Examination {
   }
 
   int run() {
+    raise_file_limit();  // each process that a name finds takes a descriptor
     watch_.emplace(end_with(kExitRuntimeError));
     auto targets = find_targets(recording_, signals_, log::info);
     if (!targets) {
@@ -44,7 +45,6 @@ class Examination {
       return status_of(targets.error());
     }
     check_system(checkup_);
-    raise_file_limit();
     if (Status met = go(**targets); !met) {
       checkup_.lines.push_back(
           {CheckupVerdict::kMissing, failed_at_, met.error().context, {}, of_});

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <future>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -56,6 +57,10 @@ constexpr std::chrono::milliseconds kCalmLook{500};
 // waits for.
 constexpr std::chrono::milliseconds kBetweenNaming{100};
 
+// Each process that does not answer takes ten seconds, in which no sample is taken out. After so
+// many, the recording ends with what it has.
+constexpr int kMostLeftOut = 8;
+
 using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC, as in the samples
 
 std::uint64_t nanoseconds_of(std::chrono::nanoseconds time) {
@@ -64,7 +69,7 @@ std::uint64_t nanoseconds_of(std::chrono::nanoseconds time) {
 
 void give_up(Watchdog::Reason reason, const std::string& why) {
   log::error(why + "; labelscope ends, and nothing was written");
-  _exit(reason == Watchdog::Reason::kDeaf ? kExitGivenUp : kExitRuntimeError);
+  end_process(reason == Watchdog::Reason::kDeaf ? kExitGivenUp : kExitRuntimeError);
 }
 
 class Recording {
@@ -103,6 +108,7 @@ class Recording {
   void name_early();
   void take_profile();
   void name_addresses();
+  bool is_stuck() const { return reader_.left_behind() != 0 || has_stuck_; }
   SampleKinds kinds() const { return mode_of(options_.mode).kinds(opened_.backend); }
   int exit_status();
   int report();
@@ -120,12 +126,14 @@ class Recording {
   bool joins_ = true;         // looks for processes that have started since
   bool names_early_ = true;
   bool is_joining_ = false;
+  bool is_naming_early_ = false;
+  bool has_offered_ = false;
   std::vector<std::string> left_;  // what did not answer
   std::optional<Watchdog> watch_;  // watches while targets are read
   Profile profile_;
   std::vector<ModuleFile> files_;
   std::shared_future<Result<KernelSymbols>> kernel_symbols_;
-  std::optional<FileNamer> namer_;
+  std::unique_ptr<FileNamer> namer_;
   std::optional<EarlyNames> early_names_;  // uses namer_
   Clock::time_point next_early_;
   Progress* naming_progress_ = nullptr;  // while addresses are named
@@ -154,14 +162,21 @@ void Recording::watch_holds() {
 bool Recording::go_on_without(const StuckCall& call) {
   const std::string what = Watchdog::stuck_text(call);
   if (!reader_.is(call.tid)) {
-    has_stuck_ = true;
-    log::warning(what + "; stacks may end in that code");
+    if (call.tid == ::getpid()) return false;
+    // It makes tables, or finds names while it records. Nothing waits for it from now on.
+    if (!has_stuck_.exchange(true)) {
+      log::warning(what + "; stacks may end in that code, and names may be missing");
+    }
+    return true;
+  }
+  // What is being written is the user's own, and so is a program that is being executed.
+  if (step_ == Step::kStart || step_ == Step::kReport) {
+    log::warning(what);
     return true;
   }
   // Ptrace knows only the thread that has stopped a thread of the target.
   const bool can_go_on = opened_.backend == Backend::kBpf || step_ >= Step::kTake;
-  if (!can_go_on || step_ == Step::kStart || step_ == Step::kReport) return false;
-  if (reader_.left_behind() == ReplaceableThread::kMost || !recorder_) return false;
+  if (!can_go_on || reader_.left_behind() == ReplaceableThread::kMost || !recorder_) return false;
   if (!reader_.leave_behind(call)) return true;
   const std::optional<Pid> busy = recorder_->busy_with();
   std::string left;
@@ -172,17 +187,24 @@ bool Recording::go_on_without(const StuckCall& call) {
   } else if (step_ >= Step::kStop) {
     recorder_->leave_all();
     left = "targets are not read any more";
-  } else if (busy) {
+  } else if (busy && reader_.left_behind() < kMostLeftOut) {
     recorder_->leave_out(*busy);
     left = "process " + std::to_string(raw(*busy)) + " is left out from now on";
   } else if (is_joining_) {
     joins_ = false;
     left = "processes that start from now on are not looked for";
-  } else if (step_ == Step::kSample && names_early_) {
-    names_early_ = false;
-    left = "addresses are named at the end";
-  } else {
+  } else if (step_ == Step::kAdd) {
     return false;
+  } else {
+    recorder_->leave_all();
+    step_ = Step::kStop;
+    end_ = Clock::now();
+    left = "the recording ends here";
+  }
+  if (is_naming_early_) {
+    // What it does is done under a lock.
+    has_stuck_ = true;
+    names_early_ = false;
   }
   left_.push_back(what + "; " + left);
   log::warning(left_.back());
@@ -201,11 +223,18 @@ int Recording::run() {
     log::error(done.error().context);
     return exit_status_.value_or(status_of(done.error()));
   }
-  const int status = reader_.run([this] { return go_on(); });
-  if (reader_.left_behind() == 0 && !has_stuck_) return status;
-  // No thread that waits for ever can be waited for.
+  int status = kExitRuntimeError;
+  try {
+    status = reader_.run([this] { return go_on(); });
+  } catch (const std::exception& error) {
+    if (!is_stuck()) throw;
+    log::error(std::string("it cannot go on (memory, or threads): ") + error.what());
+  }
+  if (!is_stuck() && !StuckThreads::may_wait_at_end()) return status;
+  // No thread that waits for ever can be waited for, and no file be closed that may not answer.
+  outputs_.reset();
   std::fflush(nullptr);
-  _exit(status);
+  end_process(status);
 }
 
 // Goes on at the step that is to be done next.
@@ -223,7 +252,7 @@ int Recording::go_on() {
   if (step_ <= Step::kName) name_addresses();
   step_ = Step::kReport;
   const int status = report();
-  const bool is_whole = left_.empty() || (status != kExitOk && !names_given_up_);
+  const bool is_whole = (left_.empty() && !has_stuck_) || (status != kExitOk && !names_given_up_);
   return is_whole ? status : int{kExitRuntimeError};
 }
 
@@ -241,6 +270,8 @@ Error Recording::with_advice(Error error) const {
 }
 
 Status Recording::find() {
+  // Each process that a name finds takes a descriptor. A command keeps the limit that it has.
+  if (options_.command.empty()) raise_file_limit();
   // A process may let its own arguments hang, which are read to find it.
   Watchdog::Orders orders;
   orders.give_up = give_up;
@@ -421,7 +452,7 @@ Status Recording::start() {
 
 Status Recording::sample() {
   step_ = Step::kSample;
-  bool has_offered = targets_->is_command();
+  has_offered_ |= targets_->is_command();
   Progress progress(options_.messages.progress);
   Clock::time_point next_look;
   bool& ended = ended_;
@@ -451,7 +482,7 @@ Status Recording::sample() {
       break;
     }
     // This reads labels of processes, and samples come first.
-    if (!std::exchange(has_offered, true)) offer_labels();
+    if (!std::exchange(has_offered_, true)) offer_labels();
     // Read them while there is time: at the end the user would wait for them.
     if (recorder_->in_kernel() && !kernel_symbols_.valid()) {
       kernel_symbols_ = begin_reading_kernel_symbols();
@@ -494,7 +525,7 @@ Status Recording::stop() {
 
 FileNamer& Recording::namer() {
   if (!namer_) {
-    namer_.emplace(FileNamer::Options{
+    namer_ = std::make_unique<FileNamer>(FileNamer::Options{
         .debug_folders = options_.function_names.debug_folders,
         .debug_information = options_.function_names.debug_information,
         .downloading = [this](const std::string& path, std::size_t done, std::size_t all) {
@@ -509,8 +540,10 @@ void Recording::name_early() {
   const auto now = Clock::now();
   if (!names_early_ || recorder_->samples() == 0 || now < next_early_) return;
   next_early_ = now + kBetweenNaming;
+  is_naming_early_ = true;
   if (!early_names_) early_names_.emplace(namer());
   recorder_->show_locations(*early_names_);
+  is_naming_early_ = false;
 }
 
 void Recording::take_profile() {
@@ -550,7 +583,10 @@ void Recording::name_addresses() {
     progress.working("Naming addresses:", done, all);
   };
   symbolizing.kernel = kernel_symbols_;
-  if (early_names_) {
+  if (has_stuck_) {
+    // The thread that finds names may be the one that waits, and has the namer. Both stay.
+    static_cast<void>(namer_.release());
+  } else if (early_names_) {
     early_names_->finish(symbolizing.cancelled);
     symbolizing.early = &*early_names_;
     log::verbose("names of " + with_thousands(early_names_->named()) +

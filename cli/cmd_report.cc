@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
+#include "cli/host/own_process.h"
 #include "cli/host/rights.h"
 #include "cli/report/profile_report.h"
 #include "cli/report/read_recordings.h"
@@ -31,6 +32,7 @@ std::string file_names(const std::vector<std::string>& paths) {
 }  // namespace
 
 int run(const ReportOptions& options) {
+  raise_file_limit();  // all recordings are opened before the first is read
   std::optional<Outputs> outputs;
   if (!options.outputs.empty()) {
     const UsersOwnRights own;

@@ -60,6 +60,12 @@ int without_a_thread() {
 
 int main(int argc, char** argv) {
   if (is_worker(argc, argv)) return worker_main(argv, kWorkerTasks);
+  if (::getuid() != ::geteuid()) {
+    // Its user would read and write files as another one.
+    std::fputs("labelscope: it must not be set-user-ID: sudo, or setcap (docs/security.md)\n",
+               stderr);
+    return kExitPermission;
+  }
   Precedence::own().take();
   occupy_standard_streams();
   survive_file_limit();

@@ -76,6 +76,10 @@ int ReplaceableThread::run(const std::function<int()>& work) {
   while (!over_) {
     replaces_ = false;
     std::thread worker([this, &work, outcome] {
+      sigset_t stop{};
+      sigemptyset(&stop);
+      sigaddset(&stop, stop_signal());
+      ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);  // a parent may have blocked all signals
       tid_ = static_cast<pid_t>(::syscall(SYS_gettid));
       try {
         outcome->status = work();
@@ -108,8 +112,8 @@ bool ReplaceableThread::leave_behind(const StuckCall& call) {
   asked = call.tid;
   if (::pthread_kill(thread_, stop_signal()) != 0) return false;
   std::this_thread::sleep_for(kUntilSignalled);
-  // It may have come back before, and be anywhere.
-  if (stopped_at != 0 && !is_end_of(call, stopped_at)) {
+  // It may have come back before, and be anywhere: in the handler, or on its way to it.
+  if (stopped_at != 0 ? !is_end_of(call, stopped_at) : !call.is_going_on()) {
     released = call.tid;
     return false;
   }

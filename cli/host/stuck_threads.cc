@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -10,7 +11,10 @@
 #include <array>
 #include <charconv>
 #include <climits>
+#include <csignal>
 #include <cstdint>
+#include <ctime>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -148,25 +152,93 @@ std::vector<pid_t> own_threads() {
 
 }  // namespace
 
+bool StuckThreads::may_wait_at_end() {
+  constexpr std::size_t kMostMounts = 16 << 20;
+  const auto mounts = read_proc_file("/proc/self/mountinfo", kMostMounts);
+  if (!mounts) return true;
+  // Of each mount its number, and whether its file system answers by itself. The line is
+  // "ID PARENT MAJOR:MINOR ROOT MOUNT ... - TYPE ..." (proc(5)).
+  std::map<std::string, bool, std::less<>> answers;
+  for (std::string_view rest = *mounts; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    constexpr std::string_view kBefore = " - ";
+    const std::size_t type = line.find(kBefore);
+    if (type == std::string_view::npos) continue;
+    const std::string_view name = line.substr(type + kBefore.size());
+    bool is_remote = false;
+    for (const char* each : {"fuse", "nfs", "cifs", "smb", "9p", "ceph", "afs", "virtiofs"}) {
+      is_remote |= name.starts_with(each);
+    }
+    answers.emplace(line.substr(0, line.find(' ')), !is_remote);
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir("/proc/self/fd"), &::closedir);
+  while (const dirent* entry = open ? ::readdir(open.get()) : nullptr) {
+    const std::string number = entry->d_name;
+    std::uint64_t descriptor = 0;
+    if (std::from_chars(number.data(), number.data() + number.size(), descriptor).ec !=
+        std::errc{}) {
+      continue;
+    }
+    const std::string path = path_of_descriptor(descriptor);
+    if (!path.starts_with('/') || path.starts_with("/memfd:")) continue;
+    const auto info = read_proc_file("/proc/self/fdinfo/" + number);
+    if (!info) continue;
+    const auto known = answers.find(status_field(*info, "mnt_id"));
+    if (known == answers.end() || !known->second) return true;
+  }
+  return !open;
+}
+
+void end_process(int status) {
+  const pid_t self = ::getpid();
+  // A copy of this process, but with the same table of descriptors, and of this thread alone. It
+  // makes only system calls.
+  const long left = ::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+  if (left == 0) {
+    ::setsid();  // no signal of the terminal is for it
+    const timespec moment{0, 1'000'000};
+    while (::getppid() == self) ::nanosleep(&moment, nullptr);
+  }
+  _exit(status);
+}
+
+namespace {
+
+// What /proc shows of the call, and of how long the thread has had a processor.
+struct Shown {
+  std::string call;
+  std::string all;
+};
+Shown shown_of(pid_t tid) {
+  const std::string folder = "/proc/self/task/" + std::to_string(tid) + "/";
+  Shown shown{read_proc_line(folder + "syscall"), {}};
+  shown.all = shown.call + " " + read_proc_line(folder + "schedstat");
+  return shown;
+}
+
+}  // namespace
+
+bool StuckCall::is_going_on() const { return shown_of(tid).all == text; }
+
 std::vector<StuckCall> StuckThreads::look(std::chrono::nanoseconds passed) {
   std::vector<StuckCall> stuck;
   std::map<pid_t, Seen> seen;
   for (const pid_t tid : own_threads()) {
-    const std::string folder = "/proc/self/task/" + std::to_string(tid) + "/";
-    const std::string text = read_proc_line(folder + "syscall");
-    const auto arguments = parse(text);
+    const Shown shown = shown_of(tid);
+    const auto arguments = parse(shown.call);
     const Call* call = arguments ? find_call(arguments->number) : nullptr;
     if (call == nullptr) continue;
-    Seen now{text + " " + read_proc_line(folder + "schedstat"), {}, false};
-    if (const auto before = seen_.find(tid); before != seen_.end()) {
-      if (before->second.call == now.call) {
-        now.waited = before->second.waited + passed;
-        now.returned = before->second.returned;
-      }
+    Seen now{shown.all, {}, 0};
+    if (const auto before = seen_.find(tid);
+        before != seen_.end() && before->second.call == now.call) {
+      now.waited = before->second.waited + passed;
+      now.returned = before->second.returned;
     }
-    if (now.waited > longest_ && !now.returned) {
-      now.returned = true;
-      stuck.push_back({tid, now.waited, described(*call, *arguments), arguments->returns_to});
+    if (now.waited > longest_ * (now.returned + 1)) {
+      ++now.returned;
+      stuck.push_back(
+          {tid, now.waited, described(*call, *arguments), arguments->returns_to, shown.all});
     }
     seen.emplace(tid, std::move(now));
   }

@@ -17,8 +17,6 @@
 // held threads or not (stuck_threads.h).
 #pragma once
 
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -116,7 +114,7 @@ inline Watchdog::Orders end_with(int status) {
   Watchdog::Orders orders;
   orders.give_up = [status](Watchdog::Reason, const std::string& why) {
     log::error(why + "; labelscope ends");
-    ::_exit(status);
+    end_process(status);
   };
   return orders;
 }

@@ -141,7 +141,8 @@ std::vector<ProfileModule> ModuleTable::take(std::vector<ModuleFile>& files) {
     const bool given_up = files_[i] != nullptr && !files_[i]->valid();
     if (given_up) modules_[i].symbol_problem = open_.given_up_text();
     // Of a file with a build ID, the symbolizer compares that.
-    if (files_[i] == nullptr || given_up || !modules_[i].build_id.empty()) continue;
+    if (files_[i] == nullptr || given_up || !modules_[i].build_id.empty() || leaves_files_)
+      continue;
     struct stat status {};
     if (::fstat(files_[i]->get(), &status) != 0 || FileState::of(status).has_bytes_of(states_[i])) {
       continue;
@@ -151,6 +152,7 @@ std::vector<ProfileModule> ModuleTable::take(std::vector<ModuleFile>& files) {
         "the file was written anew since this code was mapped, and has no build ID";
   }
   for (const auto& [index, maker] : generated_) {
+    if (leaves_files_) break;
     PerfMaps::MapFile map = perf_maps_.find(maker);
     files_[index] = std::move(map.file);
     modules_[index].symbol_problem = std::move(map.problem);

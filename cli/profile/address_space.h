@@ -44,6 +44,8 @@ class ModuleTable {
   const std::vector<ProfileModule>& modules() const { return modules_; }
   const std::vector<ModuleFile>& module_files() const { return files_; }
   // Moves everything out; the table is empty afterwards. `files` is parallel to the modules.
+  // Files are not looked at any more: one of them may not answer.
+  void leave_files() { leaves_files_ = true; }
   std::vector<ProfileModule> take(std::vector<ModuleFile>& files);
 
  private:
@@ -55,6 +57,7 @@ class ModuleTable {
   std::map<Key, Index> known_;
   MappedFiles open_;
   PerfMaps perf_maps_;
+  bool leaves_files_ = false;
   std::map<Index, Pid> generated_;  // the process that made the code of each of these modules
   Family families_ = 0;
   std::uint64_t forgotten_ = 0;

@@ -36,7 +36,8 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
       samples_waits_(std::ranges::any_of(options.kinds, [](auto kind) { return is_wait(kind); })) {}
 
 Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
-  if (left_out_.contains(pid)) return Error{ErrorCode::kLimit, "process " + std::to_string(raw(pid)) + " does not answer"};
+  if (left_out_.contains(pid))
+    return Error{ErrorCode::kLimit, "process " + std::to_string(raw(pid)) + " does not answer"};
   const Busy busy(*this, pid);
   note_event();
   auto process = track(pid);
@@ -275,6 +276,7 @@ void Recorder::leave_out(Pid pid) {
 
 void Recorder::leave_all() {
   busy_.reset();
+  modules_.leave_files();
   leaves_all_ = true;
   for (const auto& [pid, process] : processes_) process->leave_out();
 }
@@ -302,6 +304,13 @@ TrackedProcess* Recorder::find_gone(Pid pid) {
 TrackedProcess& Recorder::process_of(Pid pid) {
   if (TrackedProcess* process = find(pid)) return *process;
   if (TrackedProcess* process = find_gone(pid)) return *process;
+  // It was sampled before it was left out, and is not to be read again.
+  if (left_out_.contains(pid)) {
+    auto process = track(pid);
+    process->leave_out();
+    last_process_ = nullptr;
+    return *(processes_[pid] = std::move(process));
+  }
   // The record of its fork was lost. The BPF programs sample it all the same, so plan it as a new
   // process.
   auto [entry, fresh] = processes_.try_emplace(pid);
@@ -353,7 +362,8 @@ void Recorder::on_exec(Pid pid) {
 
 void Recorder::on_exit(Pid pid) {
   note_event();
-  note_time(pid);  // this works for a zombie, too
+  left_out_.erase(pid);  // the number is used again
+  note_time(pid);        // this works for a zombie, too
   if (TrackedProcess* process = find(pid)) process->on_exit();
 }
 
@@ -426,12 +436,13 @@ ProcessOfWaits Recorder::process_of_waits(Pid pid) {
 }
 
 Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns) {
-  // This may read the process. What follows reads nothing, and is done once.
+  // These may read processes and files. What follows reads nothing, and is done once.
   Index program = kNoIndex;
   if (TrackedProcess* first = find(first_)) {
     const Busy busy(*this, first_);
     program = first->program();
   }
+  std::vector<ProfileModule> modules = modules_.take(files);
   Counters counters = sampler_->counters();
   if (samples_waits_) {
     const auto find = [this](Pid pid) { return process_of_waits(pid); };
@@ -464,7 +475,7 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   }
   std::ranges::sort(profile.processes, {}, &Process::pid);
   profile.program = program;
-  profile.modules = modules_.take(files);
+  profile.modules = std::move(modules);
   profile.event = std::string(sampler_->event_name());
   return profile;
 }

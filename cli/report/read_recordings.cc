@@ -1,5 +1,7 @@
 #include "cli/report/read_recordings.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -35,8 +37,9 @@ Result<std::ifstream> open(const std::string& path) {
 
 Result<ReadRecording> read(OpenedRecording& recording, const std::string& value) {
   if (recording.path == "-") return read_recording(std::cin, value);
-  if (!recording.file) return std::move(recording.file).error();
-  return read_recording(*recording.file, value);
+  if (!recording.file) recording.file = open(recording.path);
+  if (!*recording.file) return std::move(*recording.file).error();
+  return read_recording(**recording.file, value);
 }
 
 void add(std::vector<SeenValues>& all, std::vector<SeenValues> seen) {
@@ -59,10 +62,16 @@ Identity identity_of(const Profile& profile) {
 Result<std::vector<OpenedRecording>> open_recordings(const std::vector<std::string>& paths,
                                                      const Outputs* outputs) {
   std::vector<OpenedRecording> opened;
-  {
-    const UsersOwnRights own;
-    for (const std::string& path : paths) opened.push_back({path, open(path)});
+  const bool has_rights = ::geteuid() == 0 || has_lent_rights();
+  for (const std::string& path : paths) {
+    if (has_rights) {
+      const UsersOwnRights own;
+      opened.push_back({path, open(path)});
+    } else {
+      opened.push_back({path, std::nullopt});
+    }
   }
+  if (!has_rights) return opened;
   const auto can_name_outputs = [&] { return outputs == nullptr || outputs->can_be_named(); };
   if (Status given_up = drop_rights(0, std::nullopt, can_name_outputs); !given_up) {
     return std::move(given_up).error();

@@ -28,12 +28,13 @@ struct ReadRecordings {
 // A recording that was opened, or the reason why it could not be.
 struct OpenedRecording {
   std::string path;  // "-" is stdin
-  Result<std::ifstream> file;
+  std::optional<Result<std::ifstream>> file;  // nullopt: it is opened when its turn has come
 };
 
-// Opens all of them, and gives up every right before a byte of one is read: recordings may come
-// from anywhere. The files are opened with the user's own rights (rights.h). `outputs` are those
-// that are open already; null: none. An error means that a right is still there.
+// If labelscope has any right to give up, this opens all of them, and gives it up before a byte of
+// one is read: recordings may come from anywhere. The files are opened with the user's own rights
+// (rights.h). `outputs` are those that are open already; null: none. An error means that a right is
+// still there.
 Result<std::vector<OpenedRecording>> open_recordings(const std::vector<std::string>& paths,
                                                      const Outputs* outputs);
 

@@ -29,6 +29,9 @@ constexpr std::uint64_t kMostOfVdso = 64 << 10;
 constexpr std::size_t kPiece = 64 << 10;
 constexpr std::uint64_t kHashedWhole = std::uint64_t{64} << 20;
 constexpr std::uint64_t kStride = 16 * kPiece;
+// A larger file has no key: to read it takes longer than to make its table, and a file without
+// blocks may claim any size.
+constexpr std::uint64_t kMostHashed = std::uint64_t{1} << 30;
 // A machine with thousands of containers has a megabyte of mounts.
 constexpr std::size_t kMostMounts = 16 << 20;
 
@@ -104,6 +107,7 @@ std::string why_not_trusted(const struct stat& status, const struct statfs& syst
                             std::string_view mounts) {
   const auto type = static_cast<long>(system.f_type);
   if (!S_ISREG(status.st_mode)) return "it is no regular file";
+  if (static_cast<std::uint64_t>(status.st_size) > kMostHashed) return "it is larger than 1 GiB";
   if (type == kFuse) return "a program decides what it contains (FUSE)";
   if (status.st_uid != 0 && status.st_uid != ::geteuid()) return "it belongs to another user";
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "other users may write it";

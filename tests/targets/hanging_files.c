@@ -88,6 +88,7 @@ static long answer_to(const struct server* server, const struct fuse_in_header* 
     }
     case FUSE_STATFS:
       return sizeof(struct fuse_statfs_out);
+    case FUSE_FLUSH: /* whoever closes the file waits for it */
     case FUSE_READDIR:
     case FUSE_RELEASE:
     case FUSE_RELEASEDIR:

@@ -46,13 +46,35 @@ bpf_goes_on() {
     fail "the recording does not have the reason"
 }
 ptrace_ends() { one_command "$exit_error" "record by ptrace" record --backend ptrace -d 2 -o p.jsonl -p "$hanging"; }
+# It hangs only when the process was planned and sampled: then closing the file hangs at least.
+later() {
+  local SECONDS=0 folder=$work/folder served=$work/later
+  mkdir "$folder"
+  "$HANGING_FILES" serve "$folder" "$WRITER_LIBRARY" >"$served" &
+  late=$!
+  children+=("$late")
+  trap 'kill -KILL "$late"; umount -l "$work/folder"; end_children' EXIT
+  wait_until "the other file system is there" grep -q ready "$served"
+  "$HANGING_FILES" map "$folder/file" >"$work/mapped" &
+  target=$!
+  children+=("$target")
+  wait_until "the file is mapped" grep -q ready "$work/mapped"
+  start record --backend bpf -F 499 -d 4 -o later.jsonl -p "$target"
+  wait_for_samples
+  kill -STOP "$late"
+  finish
+  ((status == exit_ok || status == exit_error)) || fail "it ended with status $status"
+  ((SECONDS < 60)) || fail "it ended after $SECONDS s only"
+  jq -se '[.[] | select(.type == "sample") | .count] | add > 100' later.jsonl >/dev/null ||
+    fail "the samples are gone"
+}
 dump_ends() { one_command "$exit_error" "dump" dump -p "$hanging"; }
 stacks_end() { one_command "$exit_error" "dump --stacks" dump --stacks -p "$hanging"; }
 doctor_ends() { one_command "$exit_error" "doctor" doctor -p "$hanging"; }
 inspect_ends() { one_command "$exit_error" "inspect" inspect "$mnt/file"; }
 check_ends() { one_command "$exit_unchecked" "check FILE" check "$mnt/file"; }
 mnt=$work/mnt
-for each in bpf_goes_on ptrace_ends dump_ends stacks_end doctor_ends inspect_ends check_ends; do
+for each in bpf_goes_on later ptrace_ends dump_ends stacks_end doctor_ends inspect_ends check_ends; do
   beside "$each"
 done
 together

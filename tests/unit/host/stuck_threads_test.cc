@@ -62,10 +62,14 @@ TEST_CASE("stuck_threads: a thread that waits in a read is found once, with what
   CHECK_THAT(call->what, Catch::Matchers::Contains("reading pipe:["));
   CHECK(call->waited > 200ms);
   CHECK(call->returns_to != 0);
-  const auto again = threads.look(10s);
-  CHECK(std::ranges::none_of(again, [&](const StuckCall& each) { return each.tid == tid; }));
+  CHECK(call->is_going_on());
+  const auto is_it = [&](const StuckCall& each) { return each.tid == tid; };
+  CHECK(std::ranges::none_of(threads.look(1ms), is_it));
+  // It is found again when it has waited for as long once more.
+  CHECK(std::ranges::any_of(threads.look(10s), is_it));
   pipe.supply();
   waits.join();
+  CHECK_FALSE(call->is_going_on());
 }
 
 TEST_CASE("stuck_threads: opening what nobody opens at the other end is named by its path") {
