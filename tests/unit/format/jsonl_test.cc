@@ -1,4 +1,5 @@
 // Tests the recording, parsed back and compared with the profile field by field.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -283,6 +284,18 @@ TEST_CASE("jsonl: text stays text, bytes that are not, and NUL, become base64") 
     CHECK(line.at("labels")[1].at("value") == json{{"base64", "/w=="}});
     CHECK(line.at("labels")[2].at("value") == json{{"base64", "eAB5"}});
     CHECK(line.at("labels")[3].at("value") == "\n\x1b");
+  }
+}
+
+TEST_CASE("json_text: no byte is outside of ASCII or a control, and every character comes back") {
+  // DEL, two C1 controls (CSI, NEL), changes of direction, and letters of other scripts.
+  const std::string text = "a\x7f\u009b2J\u0085\u202e\u2066 \u00e4\u4e2d\U0001f600\t";
+  const Json value = {{"label", text}};
+  for (const int indentation : {-1, 2}) {
+    const std::string shown = json_text(value, indentation);
+    CHECK(std::ranges::all_of(
+        shown, [](char byte) { return byte == '\n' || (byte >= ' ' && byte <= '~'); }));
+    CHECK(json::parse(shown)["label"] == text);
   }
 }
 

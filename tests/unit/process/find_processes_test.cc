@@ -2,8 +2,10 @@
 #include "cli/process/find_processes.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -307,4 +309,27 @@ TEST_CASE("find: waiting goes on if the process that has started has ended when 
   REQUIRE(matches);
   CHECK(next != Pid{});
   CHECK(matches->front().pids == Pids{next});
+}
+
+TEST_CASE("pinned_processes: a number that is free again is not the process that was pinned") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  REQUIRE(child > 0);
+  PinnedProcesses pins;
+  const Pid pid{child};
+  CHECK(pins.is_still(pid));  // not pinned
+  REQUIRE(pins.pin(pid));
+  CHECK(pins.is_still(pid));
+  REQUIRE(::kill(child, SIGKILL) == 0);
+  siginfo_t ended{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+  CHECK_FALSE(pins.is_still(pid));  // a zombie has ended, too
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  CHECK_FALSE(pins.is_still(pid));
+  CHECK_FALSE(pins.pin(pid));
+  pins.unpin(pid);
+  CHECK(pins.is_still(pid));
 }
