@@ -267,6 +267,12 @@ while IFS=: read -r page target; do
   echo "FAILED: $page has a link to $target, which is not there"
   failed=1
 done < <(grep '\.md$' <<<"$files" | xargs grep -oHE '\]\([^) :]+\)' | sed 's/:\](/:/; s/)$//')
+# The tables of tests/README.md name scenarios of the command line.
+for name in $(grep -oP '`cli/\K[a-z_0-9]+(?=`)' tests/README.md | sort -u); do
+  compgen -G "tests/cli/*/$name.sh" >/dev/null && continue
+  echo "FAILED: tests/README.md names cli/$name, and there is no tests/cli/*/$name.sh"
+  failed=1
+done
 # Manual pages must be well-formed.
 if command -v mandoc >/dev/null; then
   mandoc -T lint -W warning docs/man/* ||
