@@ -47,7 +47,7 @@ constexpr KeptRight kKept[] = {
     // If kernel.perf_event_paranoid is 2 or more, only this right shows addresses in
     // /proc/kallsyms.
     {CAP_SYSLOG, kNamesKernel, "to name functions of the kernel"},
-    // Needed for bpf(2). If stacks are unwound by call frame information, each 4 MiB of it are a
+    // Needed for bpf(2). If stacks are unwound by call frame information, each 1 MiB of it are a
     // map that is made on demand. Before Linux 5.19 the kernel asks for the capability with every
     // look-up in a map if kernel.unprivileged_bpf_disabled is set.
     {CAP_BPF, kLoadsBpf | kUsesBpfMaps, "to load BPF programs", CAP_SYS_ADMIN},
