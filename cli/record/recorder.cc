@@ -52,7 +52,9 @@ Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
   // The sampler knows of the end of each process that it has, so it is enough that this one was
   // there after the sampler was given the number.
   const bool is_meant = pins == nullptr || pins->is_still(pid);
-  if (!is_meant) status = Error{ErrorCode::kVanished, "the process has ended"};
+  if (!is_meant && (status || !is_gone(status.error()))) {
+    status = Error{ErrorCode::kVanished, "no process " + std::to_string(raw(pid))};
+  }
   if (status) {
     status = sampler_->set_process(pid, process->recipes());
     // The process has executed another program meanwhile. Its on_exec() will plan again.

@@ -69,10 +69,11 @@ bool is_plausible(const Header& header) {
 
 using Found = Result<std::optional<std::uint64_t>>;
 
-// Searches for the header by its first bytes, which are aligned to a cache line. Segments of a
-// hostile file may lie over each other: what is searched is bounded for all of them together.
+// Searches for the header by its first bytes, which are aligned to 16 bytes, and to a cache line
+// before Go 1.26. Segments of a hostile file may lie over each other: what is searched is bounded
+// for all of them together.
 Found search_header(const ElfImage& file, const std::function<bool()>& is_late) {
-  constexpr std::uint64_t kAlign = 32;
+  constexpr std::uint64_t kAlign = 16;
   std::vector<std::byte> piece(std::size_t{1} << 20);
   std::uint64_t left = 4 * kMostBytes;
   for (const LoadSegment& segment : file.load_segments()) {
@@ -80,7 +81,7 @@ Found search_header(const ElfImage& file, const std::function<bool()>& is_late) 
     const std::uint64_t size = std::min(segment.file_size, left);
     left -= size;
     std::uint64_t at = (0 - segment.vaddr) % kAlign;
-    for (; at + sizeof(Header) <= size; at += piece.size() - kAlign * 4) {
+    for (; at + sizeof(Header) <= size; at += piece.size() - kAlign * 8) {
       if (is_late && is_late()) {
         return Error{ErrorCode::kLimit, "searching its table of Go functions takes too long"};
       }
@@ -110,13 +111,49 @@ Found find_table(const ElfImage& file, const std::function<bool()>& is_late) {
 // the table. Behind that word are six slices of three words, and three words.
 constexpr std::uint64_t kTextInModule = (1 + 6 * 3 + 3) * sizeof(std::uint64_t);
 
+// Returns 0 if no module with this table is described there.
+std::uint64_t text_of_module_at(const ElfImage& file, std::uint64_t module, std::uint64_t table) {
+  const auto its_table = file.pointer_at(module);
+  const auto text = file.pointer_at(module + kTextInModule);
+  if (!its_table || *its_table != table || !text) return 0;
+  const auto is_code = [&](const LoadSegment& segment) {
+    return segment.executable && *text - segment.vaddr < segment.file_size;
+  };
+  return std::ranges::any_of(file.load_segments(), is_code) ? *text : 0;
+}
+
+// Without section headers the description is searched for by its first word. What is searched is
+// bounded as in search_header().
+std::uint64_t search_module(const ElfImage& file, std::uint64_t table,
+                            const std::function<bool()>& is_late) {
+  std::vector<std::byte> piece(std::size_t{1} << 20);
+  std::uint64_t left = 4 * kMostBytes;
+  for (const LoadSegment& segment : file.load_segments()) {
+    if (segment.executable) continue;
+    const std::uint64_t size = std::min(segment.file_size, left);
+    left -= size;
+    for (std::uint64_t at = (0 - segment.vaddr) % sizeof table; at < size; at += piece.size()) {
+      if (is_late && is_late()) return 0;
+      const std::span part(piece.data(), std::min<std::uint64_t>(piece.size(), size - at));
+      if (!file.read(segment.vaddr + at, part)) break;
+      for (std::size_t i = 0; i + sizeof table <= part.size(); i += sizeof table) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, part.data() + i, sizeof word);
+        if (word != table) continue;
+        const std::uint64_t text = text_of_module_at(file, segment.vaddr + at + i, table);
+        if (text != 0) return text;
+      }
+    }
+  }
+  return 0;
+}
+
 // Returns 0 if it is not known.
-std::uint64_t text_of_module(const ElfImage& file, std::uint64_t table) {
+std::uint64_t text_of_module(const ElfImage& file, std::uint64_t table,
+                             const std::function<bool()>& is_late) {
   const auto module = file.section_address(".go.module");
-  if (!module) return 0;
-  const auto its_table = file.pointer_at(*module);
-  const auto text = file.pointer_at(*module + kTextInModule);
-  return its_table && *its_table == table && text ? *text : 0;
+  if (!module) return search_module(file, table, is_late);
+  return text_of_module_at(file, *module, table);
 }
 
 // Takes an unsigned number of at most 32 bits, in groups of seven bits.
@@ -142,11 +179,13 @@ Result<GoFunctions> GoFunctions::read(const ElfImage& file, const std::function<
   if (!address) return address.error();
   if (!*address) return Error{ErrorCode::kNotFound, "it has no table of Go functions"};
   GoFunctions functions;
-  if (Status status = functions.parse(file, **address); !status) return std::move(status).error();
+  if (Status status = functions.parse(file, **address, is_late); !status)
+    return std::move(status).error();
   return functions;
 }
 
-Status GoFunctions::parse(const ElfImage& file, std::uint64_t address) {
+Status GoFunctions::parse(const ElfImage& file, std::uint64_t address,
+                          const std::function<bool()>& is_late) {
   Header header;
   Status status = file.read(address, std::as_writable_bytes(std::span(&header, 1)));
   if (!status) return status;
@@ -179,7 +218,7 @@ Status GoFunctions::parse(const ElfImage& file, std::uint64_t address) {
   count_ = static_cast<std::size_t>(header.functions);
   const auto text = file.pointer_at(address + offsetof(Header, text));
   text_ = text ? *text : 0;
-  if (text_ == 0) text_ = text_of_module(file, address);
+  if (text_ == 0) text_ = text_of_module(file, address, is_late);
   if (text_ == 0) {
     return Error{ErrorCode::kUnsupported, "its table of Go functions does not say where they are"};
   }

@@ -69,7 +69,7 @@ class GoFunctions {
 
  private:
   GoFunctions() = default;
-  Status parse(const ElfImage& file, std::uint64_t address);
+  Status parse(const ElfImage& file, std::uint64_t address, const std::function<bool()>& is_late);
   std::optional<std::uint32_t> word(std::uint64_t offset) const;
   std::uint64_t start_of(std::size_t index) const;
   std::string_view text(std::uint64_t offset) const;

@@ -16,6 +16,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "support/catch.h"
 #include "support/paths.h"
@@ -48,8 +49,13 @@ std::string output_of(const std::string& command) {
 }
 
 // Symbols include what the runtime's names leave out: the kind of an assembly function, and the
-// types of comparisons that the compiler makes. This removes both.
+// types of comparisons that the compiler makes. This removes both. The linker writes the middle dot
+// of a name as a full stop in symbols.
 std::string as_the_runtime_has_it(std::string name) {
+  constexpr std::string_view kDot = "\u00b7";
+  for (auto at = name.find(kDot); at != std::string::npos; at = name.find(kDot)) {
+    name.replace(at, kDot.size(), ".");
+  }
   if (name.ends_with(".abi0")) name.resize(name.size() - 5);
   return name.starts_with("type..") ? "type.." : name;
 }
@@ -78,7 +84,7 @@ void compare(const std::string& path, const std::string& twin) {
   REQUIRE(functions);
   const auto symbols = symbols_of(twin);
   CHECK(functions->count() > 1000);
-  std::size_t different = 0;
+  std::vector<std::string> different;
   for (std::size_t i = 0; i < functions->count(); ++i) {
     const auto function = functions->at(i);
     REQUIRE(function);
@@ -86,15 +92,14 @@ void compare(const std::string& path, const std::string& twin) {
     const auto same = std::find_if(first, last, [&](const auto& symbol) {
       return symbol.second == as_the_runtime_has_it(std::string(function->name));
     });
-    UNSCOPED_INFO(function->name);
-    different += same == last;
+    if (same == last) different.emplace_back(function->name);
     for (const std::uint64_t at : {function->start, function->end - 1}) {
       const auto found = functions->find(at);
       REQUIRE(found);
       REQUIRE(found->start == function->start);
     }
   }
-  CHECK(different == 0);
+  CHECK(different == std::vector<std::string>());
   CHECK_FALSE(functions->find(functions->start() - 1));
   CHECK_FALSE(functions->find(functions->end()));
 }
@@ -126,6 +131,7 @@ TEST_CASE(
   REQUIRE(image);
   int asked = 0;
   const auto found = GoFunctions::read(*image, [&] { return ++asked < 0; });
+  INFO((found ? "" : found.error().context));
   REQUIRE(found);
   CHECK(asked > 0);
   CHECK(found->count() == functions_of(program("static"))->count());
@@ -166,10 +172,17 @@ TEST_CASE("go functions: other files have none") {
 TEST_CASE("go functions: an older table is said to be that") {
   std::ifstream original(program("static"), std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(original)), std::istreambuf_iterator<char>());
-  const std::string magic("\xf0\xff\xff\xff\0\0", 6);
-  const std::string newer("\xf1\xff\xff\xff\0\0", 6);
-  auto at = bytes.find(magic);
-  if (at == std::string::npos) at = bytes.find(newer);
+  // Code may have the first bytes of a table, too. Behind those of the table are the least length
+  // of an instruction and that of a pointer.
+  const std::size_t at = [&bytes] {
+    for (const std::string first : {"\xf0\xff\xff\xff", "\xf1\xff\xff\xff"}) {
+      for (const char quantum : {'\1', '\4'}) {
+        const std::string magic = first + std::string(2, '\0') + quantum + '\x08';
+        if (const auto found = bytes.find(magic); found != std::string::npos) return found;
+      }
+    }
+    return std::string::npos;
+  }();
   REQUIRE(at != std::string::npos);
   bytes[at] = '\xfb';
   const auto path = std::filesystem::temp_directory_path() / "labelscope-older-go";
