@@ -76,9 +76,10 @@ inBrowser("files", () => {
         assert.equal(done.status, 0, String(done.stderr));
         return String(done.stdout);
       };
+      // Go 1.26 leaves out a zero behind the point.
       assert.match(
         run("-tags"),
-        /route: Total 600\.0ms.*\n +400\.0ms \(66\.67%\): \/search\n +200\.0ms .*: \/checkout/,
+        /route: Total 600(\.0)?ms.*\n +400(\.0)?ms \(66\.67%\): \/search\n +200(\.0)?ms .*: \/checkout/,
       );
       assert.match(run("-top"), /400ms 66\.67% 66\.67% +400ms 66\.67% +count/);
     }
