@@ -1,5 +1,6 @@
 #include "cli/host/replaceable_thread.h"
 
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -76,6 +77,7 @@ int ReplaceableThread::run(const std::function<int()>& work) {
   while (!over_) {
     replaces_ = false;
     std::thread worker([this, &work, outcome] {
+      ::prctl(PR_SET_NAME, "labelscope-read");
       sigset_t stop{};
       sigemptyset(&stop);
       sigaddset(&stop, stop_signal());

@@ -291,10 +291,19 @@ record_threads() {
 # let_look <milliseconds>: waits for this time, and until labelscope has been awake as often as it
 # is in half of that time on an idle machine, where it wakes every 100 ms. This is for what it looks
 # at by the clock.
-has_been_awake() { (($(status_line "/proc/$recorder/status" voluntary_ctxt_switches) >= $1)) || is_gone "$recorder"; }
+# The thread that records is not the first one (cli/host/replaceable_thread.h).
+times_awake() {
+  local task
+  for task in "/proc/$recorder/task/"*; do
+    [[ $(cat "$task/comm" 2>/dev/null) == labelscope-read ]] || continue
+    status_line "$task/status" voluntary_ctxt_switches && return
+  done
+  echo 0
+}
+has_been_awake() { (($(times_awake) >= $1)) || is_gone "$recorder"; }
 let_look() {
   local before
-  before=$(status_line "/proc/$recorder/status" voluntary_ctxt_switches)
+  before=$(times_awake)
   pause_ms "$1"
   wait_until "labelscope looks" has_been_awake $((before + 1 + $1 / 200))
 }
