@@ -21,6 +21,12 @@ bool is_one_of(char c, std::string_view characters) {
 // Numbers of cards, accounts and telephones have nine digits and more; a date has eight.
 constexpr std::size_t kMostDigits = 8;
 
+// A char is signed on x86-64, and not on aarch64.
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < ' ' || byte == 0x7f;
+}
+
 // Names are what people choose for a table. UTF-8 that has no control characters, and none of the
 // blanks and signs beyond ASCII that are pasted by mistake, can be one.
 bool is_likely_name(std::string_view name) {
@@ -29,7 +35,7 @@ bool is_likely_name(std::string_view name) {
     const char c = name[at];
     const std::string_view rest = name.substr(at);
     digits = is_digit(c) ? digits + 1 : 0;
-    if (digits > kMostDigits || (c >= '\0' && c < ' ') || c == '\x7f') return false;
+    if (digits > kMostDigits || is_control(c)) return false;
     // U+0080 to U+00BF, but for the letters among them; U+2000 to U+207F; U+3000; U+FEFF.
     if (c == '\xc2' && rest.size() > 1 && !is_one_of(rest[1], "\xaa\xb5\xba")) return false;
     for (const char* blank : {"\xe2\x80", "\xe2\x81", "\xe3\x80\x80", "\xef\xbb\xbf"}) {
