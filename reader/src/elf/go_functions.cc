@@ -69,32 +69,48 @@ bool is_plausible(const Header& header) {
 
 using Found = Result<std::optional<std::uint64_t>>;
 
-// Searches for the header by its first bytes, which are aligned to 16 bytes, and to a cache line
-// before Go 1.26. Segments of a hostile file may lie over each other: what is searched is bounded
-// for all of them together.
-Found search_header(const ElfImage& file, const std::function<bool()>& is_late) {
-  constexpr std::uint64_t kAlign = 16;
+// Returns whether what is searched for begins here.
+using Matches = std::function<bool(std::uint64_t address, const std::byte* bytes)>;
+
+// Searches segments without code for the first place with this alignment where `size` bytes match.
+// Segments of a hostile file may lie over each other: what is searched is bounded for all of them
+// together.
+Found search_data(const ElfImage& file, std::uint64_t alignment, std::size_t size,
+                  const Matches& matches, const std::function<bool()>& is_late) {
   std::vector<std::byte> piece(std::size_t{1} << 20);
+  // Pieces overlap, so that what lies in two of them is found.
+  const std::uint64_t step = piece.size() - (size + alignment - 1) / alignment * alignment;
   std::uint64_t left = 4 * kMostBytes;
   for (const LoadSegment& segment : file.load_segments()) {
     if (segment.executable) continue;
-    const std::uint64_t size = std::min(segment.file_size, left);
-    left -= size;
-    std::uint64_t at = (0 - segment.vaddr) % kAlign;
-    for (; at + sizeof(Header) <= size; at += piece.size() - kAlign * 8) {
+    const std::uint64_t searched = std::min(segment.file_size, left);
+    left -= searched;
+    std::uint64_t at = (0 - segment.vaddr) % alignment;
+    for (; at + size <= searched; at += step) {
       if (is_late && is_late()) {
         return Error{ErrorCode::kLimit, "searching its table of Go functions takes too long"};
       }
-      const std::span part(piece.data(), std::min<std::uint64_t>(piece.size(), size - at));
+      const std::span part(piece.data(), std::min<std::uint64_t>(piece.size(), searched - at));
       if (!file.read(segment.vaddr + at, part)) break;
-      for (std::size_t i = 0; i + sizeof(Header) <= part.size(); i += kAlign) {
-        Header header;
-        std::memcpy(&header, part.data() + i, sizeof header);
-        if (is_plausible(header)) return std::optional(segment.vaddr + at + i);
+      for (std::size_t i = 0; i + size <= part.size(); i += alignment) {
+        if (matches(segment.vaddr + at + i, part.data() + i)) {
+          return std::optional(segment.vaddr + at + i);
+        }
       }
     }
   }
   return std::optional<std::uint64_t>();
+}
+
+// The header is known by its first bytes. It is aligned to 16 bytes, and to a cache line before Go
+// 1.26.
+Found search_header(const ElfImage& file, const std::function<bool()>& is_late) {
+  const auto matches = [](std::uint64_t, const std::byte* bytes) {
+    Header header;
+    std::memcpy(&header, bytes, sizeof header);
+    return is_plausible(header);
+  };
+  return search_data(file, 16, sizeof(Header), matches, is_late);
 }
 
 Found find_table(const ElfImage& file, const std::function<bool()>& is_late) {
@@ -122,38 +138,21 @@ std::uint64_t text_of_module_at(const ElfImage& file, std::uint64_t module, std:
   return std::ranges::any_of(file.load_segments(), is_code) ? *text : 0;
 }
 
-// Without section headers the description is searched for by its first word. What is searched is
-// bounded as in search_header().
-std::uint64_t search_module(const ElfImage& file, std::uint64_t table,
-                            const std::function<bool()>& is_late) {
-  std::vector<std::byte> piece(std::size_t{1} << 20);
-  std::uint64_t left = 4 * kMostBytes;
-  for (const LoadSegment& segment : file.load_segments()) {
-    if (segment.executable) continue;
-    const std::uint64_t size = std::min(segment.file_size, left);
-    left -= size;
-    for (std::uint64_t at = (0 - segment.vaddr) % sizeof table; at < size; at += piece.size()) {
-      if (is_late && is_late()) return 0;
-      const std::span part(piece.data(), std::min<std::uint64_t>(piece.size(), size - at));
-      if (!file.read(segment.vaddr + at, part)) break;
-      for (std::size_t i = 0; i + sizeof table <= part.size(); i += sizeof table) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, part.data() + i, sizeof word);
-        if (word != table) continue;
-        const std::uint64_t text = text_of_module_at(file, segment.vaddr + at + i, table);
-        if (text != 0) return text;
-      }
-    }
+// Returns 0 if it is not known. Without section headers the description is searched for by its
+// first word.
+Result<std::uint64_t> text_of_module(const ElfImage& file, std::uint64_t table,
+                                     const std::function<bool()>& is_late) {
+  if (const auto module = file.section_address(".go.module")) {
+    return text_of_module_at(file, *module, table);
   }
-  return 0;
-}
-
-// Returns 0 if it is not known.
-std::uint64_t text_of_module(const ElfImage& file, std::uint64_t table,
-                             const std::function<bool()>& is_late) {
-  const auto module = file.section_address(".go.module");
-  if (!module) return search_module(file, table, is_late);
-  return text_of_module_at(file, *module, table);
+  const auto matches = [&](std::uint64_t address, const std::byte* bytes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes, sizeof word);
+    return word == table && text_of_module_at(file, address, table) != 0;
+  };
+  const Found module = search_data(file, sizeof table, sizeof table, matches, is_late);
+  if (!module) return module.error();
+  return *module ? text_of_module_at(file, **module, table) : std::uint64_t{0};
 }
 
 // Takes an unsigned number of at most 32 bits, in groups of seven bits.
@@ -218,7 +217,11 @@ Status GoFunctions::parse(const ElfImage& file, std::uint64_t address,
   count_ = static_cast<std::size_t>(header.functions);
   const auto text = file.pointer_at(address + offsetof(Header, text));
   text_ = text ? *text : 0;
-  if (text_ == 0) text_ = text_of_module(file, address, is_late);
+  if (text_ == 0) {
+    const auto found = text_of_module(file, address, is_late);
+    if (!found) return found.error();
+    text_ = *found;
+  }
   if (text_ == 0) {
     return Error{ErrorCode::kUnsupported, "its table of Go functions does not say where they are"};
   }
