@@ -156,22 +156,15 @@ bool StuckThreads::may_wait_at_end() {
   constexpr std::size_t kMostMounts = 16 << 20;
   const auto mounts = read_proc_file("/proc/self/mountinfo", kMostMounts);
   if (!mounts) return true;
-  // Of each mount its number, and whether its file system answers by itself. The line is
-  // "ID PARENT MAJOR:MINOR ROOT MOUNT ... - TYPE ..." (proc(5)).
+  // By the number of a mount: whether its file system answers by itself.
   std::map<std::string, bool, std::less<>> answers;
-  for (std::string_view rest = *mounts; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    constexpr std::string_view kBefore = " - ";
-    const std::size_t type = line.find(kBefore);
-    if (type == std::string_view::npos) continue;
-    const std::string_view name = line.substr(type + kBefore.size());
+  for_each_mount(*mounts, [&](const Mount& mount) {
     bool is_remote = false;
     for (const char* each : {"fuse", "nfs", "cifs", "smb", "9p", "ceph", "afs", "virtiofs"}) {
-      is_remote |= name.starts_with(each);
+      is_remote |= mount.type.starts_with(each);
     }
-    answers.emplace(line.substr(0, line.find(' ')), !is_remote);
-  }
+    answers.emplace(mount.id, !is_remote);
+  });
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir("/proc/self/fd"), &::closedir);
   while (const dirent* entry = open ? ::readdir(open.get()) : nullptr) {
     const std::string number = entry->d_name;

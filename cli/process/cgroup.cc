@@ -5,6 +5,8 @@
 #include <array>
 #include <vector>
 
+#include "process/proc_fs.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -173,19 +175,15 @@ std::set<std::string> groups_in(std::string_view text) {
   return groups;
 }
 
-// One line of mountinfo is "ID PARENT DEVICE ROOT MOUNT ... - TYPE ..." (proc(5)).
 std::string group_of_folder(std::string folder, std::string_view mountinfo) {
   if (!folder.starts_with('/')) folder.insert(0, "/");
   std::size_t longest = 0;
-  while (!mountinfo.empty()) {
-    const std::string_view line = mountinfo.substr(0, mountinfo.find('\n'));
-    mountinfo.remove_prefix(std::min(line.size() + 1, mountinfo.size()));
-    if (line.find(" - cgroup") == std::string_view::npos) continue;
-    std::size_t start = 0;
-    for (int field = 0; field < 4; ++field) start = line.find(' ', start) + 1;
-    const std::string_view mount = line.substr(start, line.find(' ', start) - start);
-    if (mount.size() > longest && is_below(folder, mount)) longest = mount.size();
-  }
+  for_each_mount(mountinfo, [&](const Mount& mount) {
+    if (!mount.type.starts_with("cgroup")) return;
+    if (mount.folder.size() > longest && is_below(folder, mount.folder)) {
+      longest = mount.folder.size();
+    }
+  });
   folder.erase(0, longest);
   while (folder.ends_with('/')) folder.pop_back();
   return folder;

@@ -44,8 +44,7 @@ class TableCache {
 
   // Returns whether no table is kept. It is true if the folder cannot be listed.
   bool is_empty() const;
-  // One thread at a time may call these two.
-  // Both take a key of table_key_of(), which is not empty.
+  // One thread at a time may call these two. They take a key of table_key_of(), which is not empty.
   std::optional<UnwindTable> find(const std::string& key);
   // Fails in silence, but for what problems() has.
   void keep(const std::string& key, const UnwindTable& table);

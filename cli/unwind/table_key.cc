@@ -21,7 +21,6 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr long kFuse = 0x65735546;  // the kernel's FUSE_SUPER_MAGIC
 // It has 8 KiB.
 constexpr std::uint64_t kMostOfVdso = 64 << 10;
 // A file is hashed in pieces of this size. Of the part beyond kHashedWhole, every sixteenth is: two
@@ -40,28 +39,13 @@ void append(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Returns whether a line of mountinfo is an overlayfs with this device. The line is
-// "ID PARENT MAJOR:MINOR ROOT MOUNT ... - TYPE ..." (proc(5)).
-bool is_overlay(std::string_view line, std::string_view device) {
-  const auto next_field = [&line] {
-    const std::string_view field = line.substr(0, line.find(' '));
-    line.remove_prefix(std::min(field.size() + 1, line.size()));
-    return field;
-  };
-  next_field();
-  next_field();
-  if (next_field() != device) return false;
-  return line.find(" - overlay ") != std::string_view::npos;
-}
-
 bool has_overlay(std::string_view mounts, dev_t device) {
   const std::string numbers = std::to_string(major(device)) + ":" + std::to_string(minor(device));
-  while (!mounts.empty()) {
-    const std::string_view line = mounts.substr(0, mounts.find('\n'));
-    if (is_overlay(line, numbers)) return true;
-    mounts.remove_prefix(std::min(line.size() + 1, mounts.size()));
-  }
-  return false;
+  bool found = false;
+  for_each_mount(mounts, [&](const Mount& mount) {
+    found |= mount.device == numbers && mount.type == "overlay";
+  });
+  return found;
 }
 
 // Fails if the file ends before `size`, or cannot be read.
@@ -108,7 +92,7 @@ std::string why_not_trusted(const struct stat& status, const struct statfs& syst
   const auto type = static_cast<long>(system.f_type);
   if (!S_ISREG(status.st_mode)) return "it is no regular file";
   if (static_cast<std::uint64_t>(status.st_size) > kMostHashed) return "it is larger than 1 GiB";
-  if (type == kFuse) return "a program decides what it contains (FUSE)";
+  if (type == FUSE_SUPER_MAGIC) return "a program decides what it contains (FUSE)";
   if (status.st_uid != 0 && status.st_uid != ::geteuid()) return "it belongs to another user";
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "other users may write it";
   if (type != TMPFS_MAGIC && (static_cast<unsigned long>(system.f_flags) & ST_NOSUID) != 0) {

@@ -56,6 +56,29 @@ std::string read_proc_line(const std::string& path) {
   return *std::move(text);
 }
 
+void for_each_mount(std::string_view mountinfo, const std::function<void(const Mount&)>& use) {
+  const auto take = [](std::string_view& text, char end) {
+    const std::string_view taken = text.substr(0, text.find(end));
+    text.remove_prefix(std::min(taken.size() + 1, text.size()));
+    return taken;
+  };
+  while (!mountinfo.empty()) {
+    std::string_view line = take(mountinfo, '\n');
+    constexpr std::string_view kBeforeType = " - ";
+    const std::size_t end = line.find(kBeforeType);
+    if (end == std::string_view::npos) continue;
+    std::string_view behind = line.substr(end + kBeforeType.size());
+    Mount mount;
+    mount.type = take(behind, ' ');
+    mount.id = take(line, ' ');
+    take(line, ' ');
+    mount.device = take(line, ' ');
+    take(line, ' ');
+    mount.folder = take(line, ' ');
+    use(mount);
+  }
+}
+
 std::string proc_path(Tid tid, const char* name) {
   return "/proc/" + std::to_string(raw(tid)) + "/" + name;
 }

@@ -49,6 +49,16 @@ std::optional<ThreadStat> read_thread_stat(const std::string& path);
 // Reads of this thread alone.
 std::optional<ThreadStat> read_thread_stat(Tid tid);
 
+// One line of /proc/PID/mountinfo: "ID PARENT DEVICE ROOT FOLDER ... - TYPE ..." (proc(5)).
+struct Mount {
+  std::string_view id;
+  std::string_view device;  // "8:1"
+  std::string_view folder;  // with blanks as \\040
+  std::string_view type;    // "ext4"
+};
+// Calls `use` with each line of the text of such a file.
+void for_each_mount(std::string_view mountinfo, const std::function<void(const Mount&)>& use);
+
 inline bool has_ended(char state) { return state == 'Z' || state == 'X'; }
 
 }  // namespace labelscope
