@@ -24,6 +24,7 @@
 #include "cli/host/own_process.h"
 #include "cli/host/rights.h"
 #include "cli/host/signals.h"
+#include "cli/host/stop_guardian.h"
 #include "cli/host/terminal.h"
 #include "cli/host/watchdog.h"
 #include "cli/process/find_processes.h"
@@ -75,6 +76,8 @@ class Check {
       log::error(given_up.error().context);
       return kExitUnchecked;
     }
+    // A program that check starts is its child, and waits with it as other children do.
+    if (pid_) guardian_.start();
     if (Status looked = look(); !looked) {
       Error error = std::move(looked).error();
       if (pid_ && error.code == ErrorCode::kPermission) {
@@ -288,6 +291,7 @@ class Check {
   // program does.
   std::optional<Signals> signals_;
   std::optional<Pid> pid_;  // the process to check
+  StopGuardian guardian_;
   CheckReport report_;
   Progress progress_{options_.messages.progress};
 };

@@ -17,6 +17,7 @@
 #include "cli/host/log.h"
 #include "cli/host/own_process.h"
 #include "cli/host/rights.h"
+#include "cli/host/stop_guardian.h"
 #include "cli/host/terminal.h"
 #include "cli/host/watchdog.h"
 #include "cli/preset/preset_offer.h"
@@ -128,6 +129,8 @@ int Dumping::dump_all() {
     log::error(given_up.error().context);
     return status_of(given_up.error());
   }
+  StopGuardian guardian;
+  if ((work & kStopsThreads) != 0) guardian.start();
   // A thread that is held when labelscope ends goes on.
   const Watchdog watch(end_with(kExitRuntimeError));
   if (!options_.core.empty()) return dump_dead();

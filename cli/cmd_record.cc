@@ -22,6 +22,7 @@
 #include "cli/host/replaceable_thread.h"
 #include "cli/host/rights.h"
 #include "cli/host/signals.h"
+#include "cli/host/stop_guardian.h"
 #include "cli/host/terminal.h"
 #include "cli/host/watchdog.h"
 #include "cli/preset/preset_offer.h"
@@ -120,6 +121,7 @@ class Recording {
   std::optional<Outputs> outputs_;
   OpenedSampler opened_;
   ModulePresets offered_;  // presets that the user may not know of; empty if none are to be offered
+  StopGuardian guardian_;
   std::unique_ptr<Recorder> recorder_;
   std::atomic<Step> step_ = Step::kAdd;
   ReplaceableThread reader_;  // takes the steps from kAdd on
@@ -305,6 +307,7 @@ Status Recording::give_up_rights() {
   if (Status given_up = drop_rights(work, options_.drop_to, can_name_outputs); !given_up) {
     return given_up;
   }
+  if (opened_.backend == Backend::kPtrace) guardian_.start();
   // The worker has no more rights than this process, and neither has the watch's thread.
   if (opened_.tables) opened_.tables->begin();
   watch_holds();

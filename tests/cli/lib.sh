@@ -31,10 +31,10 @@ end_children() {
     # The child ends what it has started itself.
     kill -TERM "${child#*:}" 2>/dev/null && wait "${child#*:}" 2>/dev/null
   done
-  for child in ${children[@]+"${children[@]}"}; do
-    # It is reaped here, or the shell would report each death.
-    kill -KILL "$child" 2>/dev/null && wait "$child" 2>/dev/null
-  done
+  # All are killed before one is awaited: a target whose tracer is stopped has no end before that of
+  # the tracer. Each is reaped here, or the shell would report its death.
+  for child in ${children[@]+"${children[@]}"}; do kill -KILL "$child" 2>/dev/null; done
+  for child in ${children[@]+"${children[@]}"}; do wait "$child" 2>/dev/null; done
 }
 end_test() {
   end_children

@@ -1,4 +1,16 @@
-// While a thread is held, the thread that holds it must not stop itself.
+// While labelscope holds a thread, nothing must stop labelscope: the held thread would wait with it.
+// The kernel lets go of a thread only when its tracer runs, or has ended.
+//
+// Ctrl-Z can be blocked for the moment. SIGSTOP cannot, but another process can undo it. That is
+// the guardian, which the command line starts (cli/host/stop_guardian.h). SIGSTOP has its effect
+// all the same, a moment later, when no thread is held:
+//
+//   labelscope  hold thread ..| stopped ...|.. let go | stops itself | ...
+//   guardian                     look  look: SIGCONT
+//                    SIGSTOP ^                                 SIGCONT ^
+//
+// A program that uses the reader as a library has no guardian, and no child process that it has not
+// started.
 #pragma once
 
 #include <sched.h>
@@ -12,6 +24,16 @@
 
 namespace labelscope {
 
+// What this process and its guardian tell each other, in memory that they share.
+struct SharedHolds {
+  std::atomic<std::uint32_t> current{0};  // how many parts of the program may hold a thread now
+  // The guardian sets this before it continues this process.
+  std::atomic<bool> was_continued{false};
+};
+// From now on `holds` shows whether something is held, and this process stops itself where the
+// guardian has continued it. Call this while nothing is held; null ends it.
+void share_holds(SharedHolds* holds);
+
 // While this object lives, the calling thread gets no Ctrl-Z, which would stop labelscope, and the
 // held thread with it, for as long as the user likes. And if the kernel allows it (CAP_SYS_NICE),
 // the thread has precedence over programs that would otherwise have a processor for some
@@ -19,7 +41,8 @@ namespace labelscope {
 // time (they are stretched by 50 us otherwise).
 class Holding {
  public:
-  // With kThreadEnds, the kernel lets go of what is still held when this thread ends.
+  // With kThreadEnds, the kernel lets go of what is still held when this thread ends. The guardian
+  // knows of the thread by run_on_own_thread().
   enum class Until { kDestroyed, kThreadEnds };
   explicit Holding(Until until = Until::kDestroyed);
   ~Holding();
@@ -57,8 +80,8 @@ class MarkedStop {
 //
 // The new thread gets no signals, because the program's signal handlers expect to run on other
 // threads. The calling thread gets them as before: so Ctrl-C still ends a program whose read hangs.
-// But it does not get Ctrl-Z, which would stop labelscope while it holds a thread. The function
-// throws what `work` throws.
+// But it does not get Ctrl-Z, which would stop labelscope while it holds a thread, and to the
+// guardian the work counts as a hold. The function throws what `work` throws.
 Status run_on_own_thread(const std::function<void()>& work);
 
 }  // namespace labelscope
