@@ -55,6 +55,8 @@ class LoadedSampler final : public BpfSampler {
     return status;
   }
   Status set_running_process(Pid pid) override {
+    // A process that is sampled has been so since its fork, whose record is still in the ring.
+    if (object_->process(pid)) return set_process(pid, {&kNotPlanned, 1});
     clocks_.begin(pid);  // before it is sampled: each sample's time is later
     Status status = set_process(pid, {&kNotPlanned, 1});
     if (status && waits_) status = waits_->begin(pid);

@@ -103,21 +103,21 @@ Status LoadedSampler::start() {
   if (reports_->take_early()) tables_->wait(tables_wait_);
   begin_clocks();
   if (waits_) {
-    if (Status status = waits_->begin(processes_->pids()); !status) return status;
+    if (Status status = waits_->begin(object_->pids()); !status) return status;
   }
   Status status = events_->enable();
   looks_.forget();
   return status;
 }
 
+// The kernel says which processes there are. processes_ does not know those that were forked since
+// load(), or since the ring was read: their records are still in it.
 void LoadedSampler::begin_clocks() {
   const auto all = thread_times_.read();
-  for (const Pid pid : processes_->pids()) {
-    if (!all) {
-      clocks_.begin(pid);
-    } else if (const auto times = all->find(pid); times != all->end()) {
-      clocks_.begin(times->second);
-    }
+  if (all) {
+    for (const auto& [pid, times] : *all) clocks_.begin(times);
+  } else {
+    for (const Pid pid : object_->pids()) clocks_.begin(pid);
   }
   began_ns_ = static_cast<std::uint64_t>(
       std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count());
@@ -127,13 +127,13 @@ void LoadedSampler::begin_clocks() {
 void LoadedSampler::freeze_clocks() {
   const auto all = thread_times_.read();
   const std::uint64_t now_ns = WaitingThreads::now_ns();
-  for (const Pid pid : processes_->pids()) {
-    if (!all) {
-      clocks_.freeze(pid);
-    } else if (const auto times = all->find(pid); times != all->end()) {
-      clocks_.freeze(pid, times->second);
-      if (waits_) waits_->freeze(pid, times->second, now_ns);
-    }
+  if (!all) {
+    for (const Pid pid : object_->pids()) clocks_.freeze(pid);
+    return;
+  }
+  for (const auto& [pid, times] : *all) {
+    clocks_.freeze(pid, times);
+    if (waits_) waits_->freeze(pid, times, now_ns);
   }
 }
 

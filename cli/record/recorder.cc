@@ -132,8 +132,10 @@ Status Recorder::start() {
   table_times_.start(static_cast<std::uint64_t>(
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()));
   Status status = sampler_->start();
-  started_ = true;
   for (const auto& [pid, process] : processes_) time_before_[pid] = process_time(pid).value_or(0);
+  // This reports children that were forked while everything was prepared (on_fork()).
+  if (status) status = sampler_->drain(*this, std::chrono::milliseconds(0));
+  started_ = true;
   return status;
 }
 
@@ -346,12 +348,16 @@ bool Recorder::is_calm() const {
 
 void Recorder::on_fork(Pid parent, Pid child) {
   note_event();
+  // The child was added, and planned, before its fork was reported.
+  if (const TrackedProcess* added = find(child); !started_ && added != nullptr && !added->ended())
+    return;
   TrackedProcess* known = find(parent);
   auto process = known != nullptr ? std::make_unique<TrackedProcess>(child, *known) : track(child);
   if (known == nullptr) process->on_mappings_lost();  // it is planned for no other reason
   if (known != nullptr && process_labels_.may_change_after_fork()) process->renew_own_labels();
-  // It is sampled from its beginning, whatever had its number before.
-  keep(child, std::move(process), 0);
+  // It is sampled from its beginning, whatever had its number before. If it began before the start,
+  // what it has run until then does not count.
+  keep(child, std::move(process), started_ ? 0 : process_time(child).value_or(0));
 }
 
 void Recorder::on_exec(Pid pid) {

@@ -1,11 +1,14 @@
-// Tests what the sampler makes of code that processes map before the first sample and after the
-// last one.
+// Tests what the sampler makes of code that processes map, and of children that they fork, before
+// the first sample and after the last one.
 #include <sched.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "bpf/load/bpf_object.h"
 #include "bpf/sampling/mapping_reports.h"
@@ -14,8 +17,10 @@
 #include "bpf/unwind/stack_tables.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
+#include "process/cpu_times.h"
 #include "process/first_looks.h"
 #include "process/named_mappings.h"
+#include "process/proc_fs.h"
 #include "support/catch.h"
 #include "support/rights.h"
 
@@ -46,6 +51,34 @@ std::size_t open_perf_events() {
   }
   return count;
 }
+
+// A thread that runs when sampling begins or ends may lack the last tick on either side.
+constexpr std::uint64_t kTicksNs = 20'000'000;
+
+constexpr std::uint64_t kPastNs = 200'000'000;
+
+// Forks, at the parent's word, a child that computes or waits until it is killed with this process.
+void fork_when_told(ChildSide& parent, bool computes) {
+  parent.wait_until_told();
+  parent.take();
+  const pid_t parents = ::getpid();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (::getppid() == parents) {
+      if (computes) {
+        burn([] { return true; });
+      } else {
+        ::pause();
+      }
+    }
+    _exit(0);
+  }
+  parent.say(static_cast<std::uint64_t>(pid));
+  parent.wait_until_told();
+}
+
+std::uint64_t ran_ns(Pid pid) { return process_time(pid).value_or(0); }
 
 bool has(const Taken& taken, Address start) {
   return std::ranges::find(taken.mappings, start, &TakenMapping::start) != taken.mappings.end();
@@ -185,4 +218,58 @@ TEST_CASE("start: what is mapped after the end is not reported, and is no loss")
   CHECK(taken.mappings_lost == 0);
   sampler.reset();
   CHECK(open_perf_events() == 0);
+}
+
+TEST_CASE("start: a child that was forked before runs for the recording from the start on") {
+  const bool is_set = GENERATE(false, true);
+  SampledChild child([](ChildSide& parent) { fork_when_told(parent, true); });
+  auto sampler = open_sampler({.frequency_hz = 199});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  child.tell();
+  const Pid grandchild{static_cast<std::int32_t>(child.hear())};
+  wait_for([&] { return ran_ns(grandchild) >= kPastNs; });
+  if (is_set) REQUIRE(sampler->set_process(grandchild, {&child.recipe(), 1}));
+  const std::uint64_t before = ran_ns(grandchild);
+  REQUIRE(sampler->start());
+  Taken taken;
+  drain_until(*sampler, taken, [&] { return ran_ns(grandchild) >= before + kPastNs; });
+  const std::uint64_t until = ran_ns(grandchild);
+  stop_and_balance(*sampler, taken);
+  const std::uint64_t after = ran_ns(grandchild);
+  CHECK(taken.forks == std::vector<std::pair<Pid, Pid>>{{child.pid(), grandchild}});
+  const std::uint64_t told = taken.ends[Tid{raw(grandchild)}];
+  CHECK(told <= after - before + kTicksNs);
+  CHECK(told + kPastNs / 2 >= until - before);
+}
+
+TEST_CASE("start: a child whose fork was not read has run until the end") {
+  SampledChild child([](ChildSide& parent) { fork_when_told(parent, true); });
+  auto sampler = open_sampler({.frequency_hz = 1});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  child.tell();
+  const Pid grandchild{static_cast<std::int32_t>(child.hear())};
+  wait_for([&] { return ran_ns(grandchild) >= kPastNs; });
+  Taken taken;
+  stop_and_balance(*sampler, taken);
+  CHECK(taken.ends[Tid{raw(grandchild)}] + kTicksNs >= kPastNs);
+}
+
+TEST_CASE("start: a child that was forked before, and waits all the time, is known") {
+  const bool is_set = GENERATE(false, true);
+  SampledChild child([](ChildSide& parent) { fork_when_told(parent, false); });
+  skip_before_linux(6018, "lets no thread sample itself");
+  auto sampler = open_sampler({.mode = SampleMode::kOffCpu});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  child.tell();
+  const Pid grandchild{static_cast<std::int32_t>(child.hear())};
+  wait_for([&] {
+    const auto stat = read_thread_stat("/proc/" + std::to_string(raw(grandchild)) + "/stat");
+    return stat && stat->state == 'S';
+  });
+  if (is_set) REQUIRE(sampler->set_process(grandchild, {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  stop_and_balance(*sampler, taken);
+  CHECK(std::ranges::count(taken.samples, grandchild, &TakenSample::pid) == 1);
 }

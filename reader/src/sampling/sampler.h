@@ -89,7 +89,8 @@ class EventHandler {
  public:
   virtual ~EventHandler() = default;
   virtual void on_sample(const Sample& sample) = 0;
-  // The child is sampled already, with its parent's recipes.
+  // The child is sampled already, with its parent's recipes. The first drain() also reports those
+  // that were forked before start().
   virtual void on_fork(Pid parent, Pid child) = 0;
   // Samples are LS_UNREADABLE_NOT_RELOCATED until set_process() is called for the new program.
   virtual void on_exec(Pid pid) = 0;

@@ -46,6 +46,7 @@ class SamplerOfAnExec final : public Sampler {
 
   int plans() const { return plans_; }
   Pid removed() const { return removed_; }
+  void report_again() { told_ = false; }
 
  private:
   bool told_ = false;
@@ -69,14 +70,17 @@ TEST_CASE("recorder: a process that executes another program while it is added i
 
 TEST_CASE("recorder: a recording is calm a while after the last event of its processes") {
   const auto begin = TrackedProcess::Clock::now();
-  Recorder recorder(std::make_unique<SamplerOfAnExec>(), {.period_ns = 1000});
+  auto owned = std::make_unique<SamplerOfAnExec>();
+  SamplerOfAnExec& sampler = *owned;
+  Recorder recorder(std::move(owned), {.period_ns = 1000});
   REQUIRE(recorder.add(Pid{getpid()}));
   REQUIRE(recorder.start());
   CHECK_FALSE(recorder.is_calm());
   while (!recorder.is_calm()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   // The last plan of a library is made so late.
   CHECK(TrackedProcess::Clock::now() - begin >= std::chrono::milliseconds(20 + 100 + 500));
-  REQUIRE(recorder.step(std::chrono::milliseconds(0)));  // reports an exec
+  sampler.report_again();
+  REQUIRE(recorder.step(std::chrono::milliseconds(0)));
   CHECK_FALSE(recorder.is_calm());
 }
 
@@ -119,6 +123,63 @@ TEST_CASE("recorder: what a process has computed before it joins is not the reco
   CHECK(recorder.add_counted(Pid{child}));
   CHECK(recorder.processes().contains(Pid{child}));
   CHECK(recorder.plans() == 1);
+  REQUIRE(recorder.stop());
+  std::vector<ModuleFile> files;
+  CHECK(recorder.take_profile(files, 0).ledger.time.whole() < kPast / 2);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+namespace {
+
+// A sampler that reports a fork as soon as it is drained.
+class SamplerOfAFork final : public Sampler {
+ public:
+  explicit SamplerOfAFork(Pid child) : child_(child) {}
+  Status set_process(Pid, std::span<const ls_tls_recipe>) override {
+    ++set_;
+    return {};
+  }
+  Status remove_process(Pid) override { return {}; }
+  Status start() override { return {}; }
+  Status drain(EventHandler& handler, std::chrono::milliseconds) override {
+    if (raw(child_) != 0) handler.on_fork(Pid{getpid()}, std::exchange(child_, Pid{}));
+    return {};
+  }
+  Status stop(EventHandler&) override { return {}; }
+  Counters counters() const override { return {}; }
+  std::string_view event_name() const override { return "none"; }
+  int set() const { return set_; }
+
+ private:
+  Pid child_;
+  int set_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("recorder: what a child has computed before the recording is not the recording's time") {
+  constexpr std::uint64_t kPast = 200'000'000;
+  const bool added_before = GENERATE(false, true);
+  const pid_t child = fork();
+  if (child == 0) {
+    while (process_time(Pid{getpid()}).value_or(0) < kPast) continue;
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  REQUIRE(waitpid(child, nullptr, WUNTRACED) == child);
+  auto owned = std::make_unique<SamplerOfAFork>(Pid{child});
+  const SamplerOfAFork& sampler = *owned;
+  Recorder recorder(std::move(owned), {.period_ns = 1000});
+  if (added_before) REQUIRE(recorder.add(Pid{child}));
+  const TrackedProcess* planned =
+      added_before ? recorder.processes().at(Pid{child}).get() : nullptr;
+  REQUIRE(recorder.start());
+  REQUIRE(recorder.step(std::chrono::milliseconds(0)));
+  REQUIRE(recorder.processes().contains(Pid{child}));
+  // It stays as it was planned.
+  if (added_before) CHECK(recorder.processes().at(Pid{child}).get() == planned);
+  CHECK(sampler.set() == (added_before ? 2 : 0));
   REQUIRE(recorder.stop());
   std::vector<ModuleFile> files;
   CHECK(recorder.take_profile(files, 0).ledger.time.whole() < kPast / 2);
