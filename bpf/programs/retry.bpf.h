@@ -159,16 +159,37 @@ static __always_inline __u32 ls_answer(__u32 index, struct ls_scratch* own,
   return own->reading.labels.head.outcome;
 }
 
+/* The answer of a read for which there is no scratch. Without any, user space would keep the sample
+ * until its process ends, and the thread's time would stand still meanwhile. Returns the counter for
+ * how the retry ended. */
+static __always_inline __u32 ls_answer_without_scratch(const struct ls_retry* retry) {
+  struct {
+    struct ls_labels_head answer;
+    struct ls_label_head labels;
+  } record = {
+      .answer = {.record = {.size = sizeof(record), .type = LS_RECORD_LABELS},
+                 .retry_id = retry->id},
+      .labels = {.outcome = LS_UNREADABLE_VANISHED},
+  };
+  ls_count_other(LS_COUNT_RETRY_NO_SCRATCH);
+  if (retry->unsent) return LS_COUNT_RETRY_UNSENT;
+  return bpf_ringbuf_output(&ring, &record, sizeof(record), BPF_RB_NO_WAKEUP)
+             ? LS_COUNT_DROPPED_LABELS
+             : LS_COUNT_RETRY_SENT;
+}
+
 static int ls_repeat_read(struct bpf_map* map, void* key, void* value) {
   __u32 index = 0;
   __u32 outcome = LS_UNREADABLE_VANISHED;
-  __u32 end = LS_COUNT_RETRY_NO_SCRATCH;
+  __u32 end = LS_COUNT_RETRY_UNSENT;
 
   (void)map;
   if (bpf_map_pop_elem(&free_scratches, &index) == 0) {
     struct ls_scratch* own = ls_scratch_at(index);
     if (own) outcome = ls_answer(index, own, value, &end);
     bpf_map_push_elem(&free_scratches, &index, BPF_ANY);
+  } else {
+    end = ls_answer_without_scratch(value);
   }
   ls_count_other(outcome);
   ls_count_other(end);

@@ -37,10 +37,7 @@ void LoadedSampler::take(std::span<const std::byte> bytes) {
   } else if (auto* event = std::get_if<ProcessRecord>(&*record)) {
     take_process(*event);
   } else if (auto* end = std::get_if<ThreadEndRecord>(&*record)) {
-    // Before sampling began it has run for no recording.
-    if (end->time_ns >= began_ns_ && !clocks_.was_replaced(end->pid, end->tid)) {
-      hand_out(clocks_.end(end->pid, end->tid, end->thread_ns));
-    }
+    take_thread_end(*end);
   } else if (auto* waits = std::get_if<ThreadWaitsRecord>(&*record)) {
     if (waits_) waits_->on_thread_end(*waits);
   } else if (auto* set = std::get_if<LabelSetRecord>(&*record)) {
@@ -53,7 +50,7 @@ void LoadedSampler::take(std::span<const std::byte> bytes) {
 void LoadedSampler::take_sample(const SampleRecord& sample, std::span<const std::byte> bytes) {
   if (sample.retry_id == 0) {
     hand_out(sample);
-  } else if (!held_.hold(sample.retry_id, sample.pid, bytes)) {
+  } else if (!held_.hold(sample, bytes)) {
     ++own_.samples_not_held;
     SampleRecord vanished = sample;
     vanished.labels = {};
@@ -69,6 +66,13 @@ void LoadedSampler::take_answer(const AnswerRecord& answer) {
   }
 }
 
+void LoadedSampler::take_thread_end(const ThreadEndRecord& end) {
+  // Before sampling began it has run for no recording.
+  if (end.time_ns < began_ns_ || clocks_.was_replaced(end.pid, end.tid)) return;
+  held_.give_up_of(end.pid, end.tid, [this](const SampleRecord& sample) { hand_out(sample); });
+  hand_out(clocks_.end(end.pid, end.tid, end.thread_ns));
+}
+
 void LoadedSampler::take_process(const ProcessRecord& event) {
   if (!processes_->adopt(event)) return;
   switch (event.kind) {
@@ -77,6 +81,8 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
       handler_->on_fork(event.parent, event.pid);
       break;
     case ProcessRecord::Kind::kExec:
+      // What is read again now is another program's.
+      held_.give_up_of(event.pid, [this](const SampleRecord& sample) { hand_out(sample); });
       // Another thread than the first has called exec. It goes on under the first thread's number,
       // so the first thread's account ends here.
       if (raw(event.former) != 0 && raw(event.former) != raw(event.pid) &&

@@ -2,6 +2,7 @@
 // is simpler than keeping its decoded parts.
 #include "bpf/sampling/held_samples.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <variant>
@@ -27,11 +28,13 @@ void hand_out_with(const std::vector<std::uint64_t>& words, const WireLabels& la
 
 }  // namespace
 
-bool HeldSamples::hold(std::uint64_t retry_id, Pid pid, std::span<const std::byte> record) {
+bool HeldSamples::hold(const SampleRecord& sample, std::span<const std::byte> record) {
   if (held_.size() >= kMost) return false;
   std::vector<std::uint64_t> words(record.size() / sizeof(std::uint64_t));
   std::memcpy(words.data(), record.data(), words.size() * sizeof(std::uint64_t));
-  return held_.try_emplace(retry_id, Held{pid, std::move(words)}).second;
+  return held_
+      .try_emplace(sample.retry_id, Held{sample.pid, sample.tid, sample.time_ns, std::move(words)})
+      .second;
 }
 
 bool HeldSamples::settle(const AnswerRecord& answer,
@@ -42,17 +45,32 @@ bool HeldSamples::settle(const AnswerRecord& answer,
   return true;
 }
 
+// The numbers of repeated reads are those of processors, so their order says nothing.
+template <class Which>
+void HeldSamples::give_up_those(Which which,
+                                const std::function<void(const SampleRecord&)>& hand_out) {
+  std::vector<Held> those;
+  std::erase_if(held_, [&](auto& entry) {
+    if (!which(entry.second)) return false;
+    those.push_back(std::move(entry.second));
+    return true;
+  });
+  std::ranges::sort(those, {}, &Held::time_ns);
+  for (const Held& held : those) hand_out_with(held.words, vanished(), hand_out);
+}
+
 void HeldSamples::give_up(const std::function<void(const SampleRecord&)>& hand_out) {
-  for (const auto& [id, held] : held_) hand_out_with(held.words, vanished(), hand_out);
-  held_.clear();
+  give_up_those([](const Held&) { return true; }, hand_out);
 }
 
 void HeldSamples::give_up_of(Pid pid, const std::function<void(const SampleRecord&)>& hand_out) {
-  std::erase_if(held_, [&](const auto& entry) {
-    if (entry.second.pid != pid) return false;
-    hand_out_with(entry.second.words, vanished(), hand_out);
-    return true;
-  });
+  give_up_those([pid](const Held& held) { return held.pid == pid; }, hand_out);
+}
+
+void HeldSamples::give_up_of(Pid pid, Tid tid,
+                             const std::function<void(const SampleRecord&)>& hand_out) {
+  if (held_.empty()) return;
+  give_up_those([&](const Held& held) { return held.pid == pid && held.tid == tid; }, hand_out);
 }
 
 }  // namespace labelscope

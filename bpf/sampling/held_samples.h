@@ -20,21 +20,28 @@ class HeldSamples {
   static constexpr std::size_t kMost = 4096;
 
   // Copies the record of a sample. Returns false if there is no room, and keeps nothing.
-  bool hold(std::uint64_t retry_id, Pid pid, std::span<const std::byte> record);
+  bool hold(const SampleRecord& sample, std::span<const std::byte> record);
   // Hands out the sample that the answer belongs to, with the answer's labels. Returns false if
   // there is no such sample.
   bool settle(const AnswerRecord& answer, const std::function<void(const SampleRecord&)>& hand_out);
-  // Hands out all samples that are left, as LS_UNREADABLE_VANISHED; only those of a process that
-  // has ended: their answers were lost, or will be the same.
+  // Hands out samples as LS_UNREADABLE_VANISHED, in the order of their time: their answers were
+  // lost, or will be the same. Those are all that are left; those of a process that has ended, or
+  // executed another program; those of a thread that has ended, behind whose end there must be none.
   void give_up(const std::function<void(const SampleRecord&)>& hand_out);
   void give_up_of(Pid pid, const std::function<void(const SampleRecord&)>& hand_out);
+  void give_up_of(Pid pid, Tid tid, const std::function<void(const SampleRecord&)>& hand_out);
   std::size_t size() const { return held_.size(); }
 
  private:
   struct Held {
     Pid pid{};
+    Tid tid{};
+    std::uint64_t time_ns = 0;
     std::vector<std::uint64_t> words;  // the record, which must be 8-aligned
   };
+  template <class Which>
+  void give_up_those(Which which, const std::function<void(const SampleRecord&)>& hand_out);
+
   std::unordered_map<std::uint64_t, Held> held_;  // by the number of the repeated read
 };
 

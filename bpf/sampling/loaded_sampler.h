@@ -104,6 +104,7 @@ class LoadedSampler final : public BpfSampler {
   void take(std::span<const std::byte> bytes);
   void take_sample(const SampleRecord& sample, std::span<const std::byte> bytes);
   void take_answer(const AnswerRecord& answer);
+  void take_thread_end(const ThreadEndRecord& end);
   void take_process(const ProcessRecord& event);
   void hand_out(const EndedThread& ended);
   void hand_out(const SampleRecord& sample);

@@ -25,15 +25,15 @@
   X(LS_COUNT_RETRY_BUSY, kRetriesRefusedPending) /* one is in progress for this thread */          \
   X(LS_COUNT_RETRY_TABLE_FULL, kRetriesRefusedTableFull)                                           \
   X(LS_COUNT_RETRY_REFUSED, kRetriesRefusedByKernel)                                               \
-  X(LS_COUNT_RETRY_EXITING, kRetriesRefusedExiting) /* the thread never runs user code again */    \
-  X(LS_COUNT_RETRY_NO_SCRATCH, kRetriesWithoutScratch)                                             \
-  X(LS_COUNT_WAITS_WITHOUT_ROOM, kWaitsWithoutRoom) /* the map of threads is full */               \
-  X(LS_COUNT_WAITS_REFUSED, kWaitsRefused)          /* the kernel did not schedule the sample */   \
+  X(LS_COUNT_RETRY_EXITING, kRetriesRefusedExiting)    /* the thread never runs user code again */ \
+  X(LS_COUNT_RETRY_NO_SCRATCH, kRetriesWithoutScratch) /* answered all the same, as vanished */    \
+  X(LS_COUNT_WAITS_WITHOUT_ROOM, kWaitsWithoutRoom)    /* the map of threads is full */            \
+  X(LS_COUNT_WAITS_REFUSED, kWaitsRefused) /* the kernel did not schedule the sample */            \
   X(LS_COUNT_WAITS_WITHOUT_SCRATCH, kWaitsWithoutScratch)                                          \
   X(LS_COUNT_WAITS_OF_ENDED, kWaitsOfEnded) /* the thread never came back to user mode */          \
   X(LS_COUNT_WAITS_WITHOUT_TOTAL, kWaitsWithoutTotal)   /* the map of totals is full */            \
   X(LS_COUNT_WAKEUPS_NOT_SEEN, kWakeupsNotSeen)         /* the wait seems longer */                \
-  X(LS_COUNT_SWITCHES_NOT_SEEN, kSwitchesNotSeen)         /* the CPU time says when they were */     \
+  X(LS_COUNT_SWITCHES_NOT_SEEN, kSwitchesNotSeen)       /* the CPU time says when they were */     \
   X(LS_COUNT_DROPPED_THREAD_WAITS, kDroppedThreadWaits) /* these threads have no account */        \
   X(LS_COUNT_LABEL_SETS_WITHOUT_ROOM, kLabelSetsWithoutRoom) /* of whose waits there are totals */ \
   X(LS_COUNT_DROPPED_LABEL_SETS, kDroppedLabelSets)          /* another record of them follows */  \

@@ -25,8 +25,7 @@ Counters make_ledger(const ls_counters& counters) {
   result.lost_thread_ns = value[LS_COUNT_LOST_THREAD_NS];
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) result.outcomes[i] = value[i];
   result.pending = value[LS_COUNT_RETRY_SCHEDULED] - value[LS_COUNT_RETRY_SENT] -
-                   value[LS_COUNT_RETRY_UNSENT] - value[LS_COUNT_DROPPED_LABELS] -
-                   value[LS_COUNT_RETRY_NO_SCRATCH];
+                   value[LS_COUNT_RETRY_UNSENT] - value[LS_COUNT_DROPPED_LABELS];
   for (const auto& [index, counter] : kNamedCounters) result.others[counter] = value[index];
   return result;
 }

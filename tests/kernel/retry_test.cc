@@ -1,4 +1,5 @@
 // Pages that are not in memory when a sample comes.
+#include <bpf/bpf.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
@@ -8,8 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
 
 #include "bpf/load/kernel.h"
+#include "bpf/wire/wire.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
 #include "support/catch.h"
@@ -47,6 +52,25 @@ void burn_with_absent_value(ChildSide& parent) {
   });
 }
 
+// Takes the numbers of all unused entries for repeated reads from the one sampler of this process.
+void leave_no_scratch() {
+  std::size_t taken = 0;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int fd = std::stoi(each.path().filename());
+    bpf_map_info map{};
+    std::uint32_t size = sizeof(map);
+    std::error_code ignored;
+    if (std::filesystem::read_symlink(each, ignored) != "anon_inode:bpf-map" ||
+        bpf_obj_get_info_by_fd(fd, &map, &size) != 0 ||
+        std::string_view(map.name) != "free_scratches") {
+      continue;
+    }
+    std::uint32_t index = 0;
+    while (bpf_map_lookup_and_delete_elem(fd, nullptr, &index) == 0) ++taken;
+  }
+  REQUIRE(taken == LS_RETRY_SCRATCHES);
+}
+
 const LabelSet kWhole = {{"a", "1", 0}, {"b", "from the file", 0}, {"c", "3", 0}};
 
 void skip_without_retries(SamplerOptions options) {
@@ -79,6 +103,24 @@ TEST_CASE("sampler: a page that is not in memory is brought in and read again") 
   // Without retries no sample would be labelled. The slower the machine, the longer a retry is
   // under way.
   REQUIRE(taken.of_outcome(LS_LABELLED) > taken.samples.size() * 3 / 4);
+}
+
+TEST_CASE("sampler: a read for which there is no scratch is answered at once, as vanished") {
+  skip_without_retries({});
+  SampledChild child(burn_with_absent_value);
+  child.hear();
+  auto sampler = open_sampler({.frequency_hz = 999});
+  leave_no_scratch();
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Taken taken;
+  // They do not wait for the end of the process or of the recording.
+  drain_until(*sampler, taken, [&] { return taken.of_outcome(LS_UNREADABLE_VANISHED) >= 50; });
+  CHECK(std::ranges::is_sorted(taken.samples, {}, &TakenSample::thread_ns));
+  const Counters counters = stop_and_balance(*sampler, taken);
+  CHECK(counters.others[Counter::kSamplesNotHeld] == 0);
+  CHECK(counters.others[Counter::kRetriesWithoutScratch] >= 50);
+  CHECK(counters.others[Counter::kRetriesSent] == counters.others[Counter::kRetriesWithoutScratch]);
 }
 
 TEST_CASE("sampler: without repeated reads a missing page is counted") {

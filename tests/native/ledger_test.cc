@@ -1,6 +1,7 @@
 // Tests the ledger and the samples that wait for their answer, on numbers that a test makes.
 #include "bpf/wire/ledger.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -20,18 +21,31 @@ ls_counters distinct() {
 }
 
 // Makes a sample without labels and without a stack.
-std::vector<std::uint64_t> sample_words(std::uint64_t retry_id, std::uint32_t pid) {
+std::vector<std::uint64_t> sample_words(const SampleRecord& sample) {
   struct {
     ls_sample_head sample{};
     ls_label_head head{};
   } made;
   made.sample.record = {sizeof(made), LS_RECORD_SAMPLE};
-  made.sample.retry_id = retry_id;
-  made.sample.pid = pid;
+  made.sample.retry_id = sample.retry_id;
+  made.sample.time_ns = sample.time_ns;
+  made.sample.pid = static_cast<std::uint32_t>(raw(sample.pid));
+  made.sample.tid = static_cast<std::uint32_t>(raw(sample.tid));
   made.head.outcome = LS_UNREADABLE_NOT_RESIDENT;
   std::vector<std::uint64_t> words(sizeof(made) / 8);
   std::memcpy(words.data(), &made, sizeof(made));
   return words;
+}
+
+// Each has a time of its own, later numbers an earlier one.
+bool hold(HeldSamples& held, std::uint64_t retry_id, int pid, int tid = 0) {
+  SampleRecord sample;
+  sample.retry_id = retry_id;
+  sample.time_ns = 1'000'000 - retry_id;
+  sample.pid = Pid{pid};
+  sample.tid = Tid{tid};
+  const auto words = sample_words(sample);
+  return held.hold(sample, std::as_bytes(std::span(words)));
 }
 
 AnswerRecord answer_of(std::uint64_t retry_id, ls_outcome outcome) {
@@ -58,17 +72,19 @@ TEST_CASE("ledger: each number has its place, and none has two") {
   CHECK(make_ledger({}).others.by_name().empty());
 }
 
-TEST_CASE("ledger: a read is pending until it was answered, dropped or had no room") {
+TEST_CASE("ledger: a read is pending until it was answered or dropped") {
   ls_counters counters{};
   counters.value[LS_COUNT_RETRY_SCHEDULED] = 100;
   CHECK(make_ledger(counters).pending == 100);
   std::uint64_t ended = 0;
-  for (unsigned end : {LS_COUNT_RETRY_SENT, LS_COUNT_RETRY_UNSENT, LS_COUNT_DROPPED_LABELS,
-                       LS_COUNT_RETRY_NO_SCRATCH}) {
+  for (unsigned end : {LS_COUNT_RETRY_SENT, LS_COUNT_RETRY_UNSENT, LS_COUNT_DROPPED_LABELS}) {
     counters.value[end] = end;
     ended += end;
     CHECK(make_ledger(counters).pending == 100 - ended);
   }
+  // Such a read is answered all the same.
+  counters.value[LS_COUNT_RETRY_NO_SCRATCH] = 1;
+  CHECK(make_ledger(counters).pending == 100 - ended);
 }
 
 TEST_CASE("ledger: it adds up with what is pending, and one sample more or less is seen") {
@@ -89,11 +105,7 @@ TEST_CASE("held_samples: an answer goes to its own sample, once") {
   HeldSamples held;
   std::vector<SampleRecord> out;
   const auto keep = [&](const SampleRecord& sample) { out.push_back(sample); };
-  for (std::uint32_t id : {1U, 2U}) {
-    const auto words = sample_words(id, 10 + id);
-    REQUIRE(
-        held.hold(id, Pid{static_cast<std::int32_t>(10 + id)}, std::as_bytes(std::span(words))));
-  }
+  for (int id : {1, 2}) REQUIRE(hold(held, static_cast<std::uint64_t>(id), 10 + id));
   CHECK(held.size() == 2);
   REQUIRE(held.settle(answer_of(2, LS_UNLABELLED), keep));
   REQUIRE(out.size() == 1);
@@ -113,12 +125,7 @@ TEST_CASE("held_samples: those of a process that has ended go out when it ends")
   HeldSamples held;
   std::vector<SampleRecord> out;
   const auto keep = [&](const SampleRecord& sample) { out.push_back(sample); };
-  for (std::uint32_t id : {1U, 2U, 3U}) {
-    const std::uint32_t pid = id == 2 ? 12 : 11;
-    const auto words = sample_words(id, pid);
-    const auto bytes = std::as_bytes(std::span(words));
-    REQUIRE(held.hold(id, Pid{static_cast<std::int32_t>(pid)}, bytes));
-  }
+  for (std::uint64_t id : {1U, 2U, 3U}) REQUIRE(hold(held, id, id == 2 ? 12 : 11));
   held.give_up_of(Pid{11}, keep);
   REQUIRE(out.size() == 2);
   for (const SampleRecord& sample : out) {
@@ -130,14 +137,31 @@ TEST_CASE("held_samples: those of a process that has ended go out when it ends")
   CHECK(out.back().labels.outcome == LS_UNLABELLED);
 }
 
+TEST_CASE("held_samples: those of a thread go out in the order of their time, and no others") {
+  HeldSamples held;
+  std::vector<SampleRecord> out;
+  const auto keep = [&](const SampleRecord& sample) { out.push_back(sample); };
+  constexpr std::uint64_t kEach = 50;
+  for (std::uint64_t id = 0; id < kEach; ++id) REQUIRE(hold(held, id, 11, 12));
+  REQUIRE(hold(held, kEach, 11, 13));
+  REQUIRE(hold(held, kEach + 1, 14, 12));
+  held.give_up_of(Pid{11}, Tid{12}, keep);
+  CHECK(out.size() == kEach);
+  CHECK(std::ranges::is_sorted(out, {}, &SampleRecord::time_ns));
+  CHECK(held.size() == 2);
+  out.clear();
+  for (std::uint64_t id = 0; id < kEach; ++id) REQUIRE(hold(held, id, 11, 12));
+  held.give_up(keep);
+  CHECK(out.size() == kEach + 2);
+  CHECK(std::ranges::is_sorted(out, {}, &SampleRecord::time_ns));
+}
+
 TEST_CASE("held_samples: a number that is held already is refused, and so is one too many") {
   HeldSamples held;
-  const auto words = sample_words(7, 1);
-  const auto bytes = std::as_bytes(std::span(words));
-  REQUIRE(held.hold(0, Pid{1}, bytes));
-  CHECK_FALSE(held.hold(0, Pid{1}, bytes));
+  REQUIRE(hold(held, 0, 1));
+  CHECK_FALSE(hold(held, 0, 1));
   std::uint64_t id = 1;
-  while (held.hold(id, Pid{1}, bytes) && id < 1'000'000) ++id;
+  while (hold(held, id, 1) && id < 1'000'000) ++id;
   CHECK(held.size() == id);
   CHECK(id == HeldSamples::kMost);
 }
