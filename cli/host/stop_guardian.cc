@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
@@ -21,9 +23,9 @@
 namespace labelscope::cli {
 namespace {
 
-// The guardian looks so often, and continues labelscope at the second look that finds it stopped: at
-// the first one, some of its threads may still be on their way to the stop, and let go of what they
-// hold. So a thread is held for two tenths of a second at most.
+// The guardian looks so often, and continues labelscope at the second look that finds it stopped:
+// at the first one, some of its threads may still be on their way to the stop, and let go of what
+// they hold. So a thread is held for two tenths of a second at most.
 constexpr timespec kBetweenLooks{0, 100'000'000};
 
 // The only descriptor of the guardian.
@@ -54,26 +56,45 @@ bool is_stopped() {
   return name_end != std::string_view::npos && line.substr(name_end + 2).starts_with('T');
 }
 
+// On a busy machine, a program of usual priority may wait for a processor for seconds, and the held
+// thread with it. This fails without the right (CAP_SYS_NICE).
+void take_precedence() {
+  sched_param lowest{};
+  lowest.sched_priority = ::sched_get_priority_min(SCHED_FIFO);
+  ::sched_setscheduler(0, SCHED_FIFO, &lowest);
+}
+
 [[noreturn]] void guard(pid_t labelscope, int state, SharedHolds& holds) {
   // A signal to all processes of a service must not end the guardian before labelscope.
   sigset_t all;
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::prctl(PR_SET_NAME, "labelscope-stop");
-  const bool ready = ::setsid() >= 0 && keep_only(state) && give_up_capabilities() &&
+  take_precedence();
+  // A process group of its own, because a shell stops all processes of a group. A session of its
+  // own would be scheduled as a group, beside those of all other sessions.
+  const bool ready = ::setpgid(0, 0) == 0 && keep_only(state) && give_up_capabilities() &&
                      ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
   if (!ready) _exit(1);
   bool was_stopped = false;
   while (::getppid() == labelscope) {
     const bool stopped = holds.current != 0 && is_stopped();
-    if (stopped && was_stopped) {
-      holds.was_continued = true;
-      ::kill(labelscope, SIGCONT);
-    }
+    if (stopped && was_stopped) ::kill(labelscope, SIGCONT);
     was_stopped = stopped;
     ::nanosleep(&kBetweenLooks, nullptr);
   }
   _exit(0);
+}
+
+// What the handler of SIGCONT reads, which has no argument of its own.
+std::atomic<SharedHolds*> guarded_holds = nullptr;
+std::atomic<pid_t> guardian = 0;
+
+// labelscope is to stop itself later only if it owes its going on to the guardian, and to nobody
+// else since. The user's SIGCONT may come before labelscope has stopped itself. (Two that come
+// before this handler runs are one: then labelscope stops itself, and needs another one.)
+void on_continue(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  if (SharedHolds* holds = guarded_holds) holds->was_continued = info->si_pid == guardian;
 }
 
 }  // namespace
@@ -96,6 +117,12 @@ Status StopGuardian::try_to_start() {
   pid_ = ::fork();
   if (pid_ == 0) guard(labelscope, state.get(), *holds_);
   if (pid_ < 0) return system_error(errno, "fork");
+  guardian = pid_;
+  guarded_holds = holds_;
+  struct sigaction action {};
+  action.sa_sigaction = on_continue;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  ::sigaction(SIGCONT, &action, nullptr);
   share_holds(holds_);
   return {};
 }
@@ -103,6 +130,8 @@ Status StopGuardian::try_to_start() {
 StopGuardian::~StopGuardian() {
   if (holds_ == nullptr) return;
   share_holds(nullptr);
+  ::signal(SIGCONT, SIG_DFL);
+  guarded_holds = nullptr;
   if (pid_ > 0) {
     ::kill(pid_, SIGKILL);
     int status = 0;

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <future>
 #include <initializer_list>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 namespace labelscope {
 namespace {
@@ -17,25 +19,25 @@ void add_job_control(sigset_t& signals) {
 
 SharedHolds* shared_holds = nullptr;
 
-void begin_hold() {
-  if (shared_holds != nullptr) ++shared_holds->current;
-}
-
-void end_hold() {
-  if (shared_holds == nullptr || --shared_holds->current != 0) return;
-  if (shared_holds->was_continued.exchange(false)) ::raise(SIGSTOP);
-}
-
 }  // namespace
 
 void share_holds(SharedHolds* holds) { shared_holds = holds; }
+
+Hold::Hold() {
+  if (shared_holds != nullptr) ++shared_holds->current;
+}
+
+Hold::~Hold() {
+  if (shared_holds == nullptr || --shared_holds->current != 0) return;
+  if (shared_holds->was_continued.exchange(false)) ::raise(SIGSTOP);
+}
 
 Holding::Holding(Until until) : until_(until) {
   sigset_t signals;
   sigemptyset(&signals);
   add_job_control(signals);
   pthread_sigmask(SIG_BLOCK, &signals, &signals_before_);
-  if (until_ == Until::kDestroyed) begin_hold();
+  if (until_ == Until::kDestroyed) hold_.emplace();
   // A policy that a user or program has chosen is kept.
   if (pthread_getschedparam(pthread_self(), &policy_before_, &priority_before_) != 0 ||
       policy_before_ != SCHED_OTHER) {
@@ -54,7 +56,6 @@ Holding::~Holding() {
   if (raised_) pthread_setschedparam(pthread_self(), policy_before_, &priority_before_);
   if (timer_slack_before_ != 0) prctl(PR_SET_TIMERSLACK, timer_slack_before_);
   pthread_sigmask(SIG_SETMASK, &signals_before_, nullptr);
-  end_hold();
 }
 
 Status run_on_own_thread(const std::function<void()>& work) {
@@ -65,7 +66,7 @@ Status run_on_own_thread(const std::function<void()>& work) {
   // The new thread starts with the signal mask of the thread that makes it.
   std::future<void> done;
   int failure = 0;
-  begin_hold();
+  std::optional<Hold> hold(std::in_place);
   try {
     done = std::async(std::launch::async, work);
   } catch (const std::system_error& error) {
@@ -76,7 +77,7 @@ Status run_on_own_thread(const std::function<void()>& work) {
   pthread_sigmask(SIG_SETMASK, &meanwhile, nullptr);
   if (done.valid()) done.wait();  // until the thread has ended, and not only its work
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  end_hold();
+  hold.reset();
   if (!done.valid()) return system_error(failure, "a thread to stop others from");
   done.get();
   return {};

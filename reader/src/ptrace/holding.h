@@ -1,5 +1,5 @@
-// While labelscope holds a thread, nothing must stop labelscope: the held thread would wait with it.
-// The kernel lets go of a thread only when its tracer runs, or has ended.
+// While labelscope holds a thread, nothing must stop labelscope: the held thread would wait with
+// it. The kernel lets go of a thread only when its tracer runs, or has ended.
 //
 // Ctrl-Z can be blocked for the moment. SIGSTOP cannot, but another process can undo it. That is
 // the guardian, which the command line starts (cli/host/stop_guardian.h). SIGSTOP has its effect
@@ -19,6 +19,7 @@
 #include <csignal>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "labelscope/result.h"
 
@@ -27,12 +28,24 @@ namespace labelscope {
 // What this process and its guardian tell each other, in memory that they share.
 struct SharedHolds {
   std::atomic<std::uint32_t> current{0};  // how many parts of the program may hold a thread now
-  // The guardian sets this before it continues this process.
+  // This process sets it when the guardian has continued it, and takes it back when somebody else
+  // does.
   std::atomic<bool> was_continued{false};
 };
 // From now on `holds` shows whether something is held, and this process stops itself where the
 // guardian has continued it. Call this while nothing is held; null ends it.
 void share_holds(SharedHolds* holds);
+
+// While a Hold lives, the guardian takes it that this process holds a thread, or soon will: a
+// thread that is seized and was interrupted stops when it comes to that, which may be later than
+// anybody waits for it.
+class Hold {
+ public:
+  Hold();
+  ~Hold();
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+};
 
 // While this object lives, the calling thread gets no Ctrl-Z, which would stop labelscope, and the
 // held thread with it, for as long as the user likes. And if the kernel allows it (CAP_SYS_NICE),
@@ -54,6 +67,7 @@ class Holding {
   sigset_t signals_before_{};
   int policy_before_ = 0;
   sched_param priority_before_{};
+  std::optional<Hold> hold_;
   bool raised_ = false;
   int timer_slack_before_ = 0;  // 0 if it was not changed
 };

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "process/proc_fs.h"
+#include "ptrace/holding.h"
 #include "ptrace/ptrace_refusal.h"
 #include "ptrace/register_set.h"
 #include "ptrace/seized_thread.h"
@@ -91,6 +92,22 @@ std::vector<Awaited>& awaited() {
   return threads;
 }
 
+// While there are awaited threads, one of them may be held at any time. One that is held for
+// somebody counts by the Holding of that caller.
+void note_awaited() {
+  thread_local std::optional<Hold> hold;
+  if (awaited().empty()) {
+    hold.reset();
+  } else if (!hold) {
+    hold.emplace();
+  }
+}
+
+void await(const Awaited& thread) {
+  awaited().push_back(thread);
+  note_awaited();
+}
+
 // The longest time for which one of those was held (an upper bound).
 thread_local std::chrono::nanoseconds longest_late_stop{};
 
@@ -127,7 +144,7 @@ void let_go_soon(Awaited thread) {
   for (const auto deadline = Clock::now() + kSoon; Clock::now() < deadline; pause.wait()) {
     if (try_let_go(thread)) return;
   }
-  awaited().push_back(thread);
+  await(thread);
 }
 
 std::optional<Awaited> take_awaited(Tid tid) {
@@ -137,6 +154,7 @@ std::optional<Awaited> take_awaited(Tid tid) {
   if (found == threads.end()) return std::nullopt;
   const Awaited thread = *found;
   threads.erase(found);
+  note_awaited();
   return thread;
 }
 
@@ -185,7 +203,7 @@ Result<Stop> wait_for_stop(Awaited thread, Clock::time_point deadline) {
     }
     thread.since = asked;
     if (asked >= deadline) {
-      awaited().push_back(thread);
+      await(thread);
       return did_not_stop(thread.tid);
     }
     StoppedThread::settle();  // no other thread shall be held while this one is awaited
@@ -193,7 +211,7 @@ Result<Stop> wait_for_stop(Awaited thread, Clock::time_point deadline) {
       // The kernel does not report the end of a first thread while other threads go on.
       const auto stat = read_thread_stat(thread.tid);
       if (stat && has_ended(stat->state)) {
-        awaited().push_back(thread);
+        await(thread);
         return vanished(thread.tid, " ended");
       }
     }
@@ -280,6 +298,7 @@ std::optional<Tid> StoppedThread::late_stop() {
 
 std::size_t StoppedThread::settle() {
   std::erase_if(awaited(), [](Awaited& thread) { return try_let_go(thread); });
+  note_awaited();
   return awaited().size();
 }
 

@@ -13,7 +13,7 @@ not_stopped() { ! is_stopped; }
 within_a_second() {
   local looks
   for ((looks = 0; looks < 100; looks++)); do
-    "$@" && return
+    "$@" && return 0
     pause_ms 10
   done
   return 1
@@ -21,6 +21,16 @@ within_a_second() {
 # One program looks at all threads, before the guardian does something.
 any_is_held() { grep -qs '^State:[[:space:]]*[tT]' /proc/"$target"/task/*/status; }
 only_labelscope_is_stopped() { is_stopped && ! any_is_held; }
+# Half a second later, the guardian has had its turn. A SIGCONT of this test beside its own would be
+# one signal with it, and labelscope could not know that both have sent one.
+stays_stopped() {
+  local looks
+  for ((looks = 0; looks < 50; looks++)); do
+    only_labelscope_is_stopped || return 1
+    pause_ms 10
+  done
+  return 0
+}
 # Prints the guardian of $recorder.
 guardian() {
   local child
@@ -42,8 +52,8 @@ stopped_again() {
   start record --backend ptrace --mode wall -F 4999 -p "$target" -o stopped.jsonl
   wait_until "labelscope records" has_begun_or_ended
   wait_until "the guardian has no rights, and one open file" guardian_is_sealed
-  turns=$(rounds 20 200)
-  for ((round = 1; round <= turns || (met < 3 && round <= 200); round++)); do
+  turns=$(rounds 10 100)
+  for ((round = 1; round <= turns || (met < 3 && round <= 100); round++)); do
     pause_ms $((10 + RANDOM % 30))
     kill -STOP "$recorder"
     wait_until "labelscope is stopped" is_stopped
@@ -52,7 +62,7 @@ stopped_again() {
       fail "round $round: labelscope is in state $(state_of "$recorder"), and these threads: $(stopped_threads)"
     before=$(counts)
     within_a_second has_counted_since "$before" || fail "round $round: not every thread counts on"
-    is_stopped || fail "round $round: labelscope does not stay stopped"
+    wait_until "round $round: labelscope stays stopped" stays_stopped
     kill -CONT "$recorder"
     wait_until "labelscope goes on" not_stopped
   done
@@ -70,14 +80,12 @@ stopped_again() {
 }
 
 # A read that nothing ever ends: only the end of labelscope lets go of the thread, so labelscope must
-# not stay stopped. stopped_for_ever <argument...>: runs labelscope with these.
+# not stay stopped, and comes to its end. stopped_for_ever <argument...>: runs labelscope with these.
 stopped_for_ever() {
   start_unsupplied
   start "$@" -p "$target"
   wait_until "the thread is held" target_is_held
   kill -STOP "$recorder"
-  wait_until "labelscope is stopped" is_stopped
-  within_a_second not_stopped || fail "$1 stays stopped while it holds a thread"
 }
 of_record() {
   stopped_for_ever record --backend ptrace --mode wall -o out.pb.gz
