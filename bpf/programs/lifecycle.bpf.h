@@ -29,6 +29,7 @@ static __always_inline void ls_send_thread_end(const struct ls_ending* ending) {
       .pid = ending->pid,
       .tid = ending->tid,
       .time_ns = ending->time_ns,
+      .identity = ending->identity,
   };
   if (bpf_ringbuf_output(&ring, &end, sizeof(end), BPF_RB_NO_WAKEUP))
     ls_add_other(LS_COUNT_LOST_THREAD_NS, ending->thread_ns);
@@ -78,8 +79,10 @@ int on_exec(struct bpf_raw_tracepoint_args* ctx) {
   __u32* exec_count = ls_find_process(pid).exec_count;
   if (!exec_count) return 0;
   ++*exec_count;
-  struct ls_process_event event = {
-      .pid = pid, .exec_count = *exec_count, .thread_ns = ls_time_of(task)};
+  struct ls_process_event event = {.pid = pid,
+                                   .exec_count = *exec_count,
+                                   .thread_ns = ls_time_of(task),
+                                   .identity = ls_identity_of((__u64)task)};
   /* The kernel gives the former number as the initial pid namespace counts. */
   if (config.pid_namespace == 0) event.former = ctx->args[1];
   ls_send_event(&event, LS_RECORD_EXEC, LS_COUNT_DROPPED_EXEC);
@@ -93,8 +96,11 @@ int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   __u32* exec_count = ls_find_process(ids.pid).exec_count;
   if (!exec_count) return 0;
   __u64 key = (__u64)task;
-  struct ls_ending ending = {
-      .thread_ns = ls_time_of(task), .pid = ids.pid, .tid = ids.tid, .time_ns = bpf_ktime_get_ns()};
+  struct ls_ending ending = {.thread_ns = ls_time_of(task),
+                             .pid = ids.pid,
+                             .tid = ids.tid,
+                             .time_ns = bpf_ktime_get_ns(),
+                             .identity = ls_identity_of(key)};
   /* If the map is full, only the CPU time of the thread's last moments is lost. */
   if (bpf_map_update_elem(&endings, &key, &ending, BPF_ANY)) ls_send_thread_end(&ending);
   if (BPF_CORE_READ(task, signal, live.counter) != 0) return 0; /* other threads go on */

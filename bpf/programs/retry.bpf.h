@@ -160,8 +160,8 @@ static __always_inline __u32 ls_answer(__u32 index, struct ls_scratch* own,
 }
 
 /* The answer of a read for which there is no scratch. Without any, user space would keep the sample
- * until its process ends, and the thread's time would stand still meanwhile. Returns the counter for
- * how the retry ended. */
+ * until its process ends, and the thread's time would stand still meanwhile. Returns the counter
+ * for how the retry ended. */
 static __always_inline __u32 ls_answer_without_scratch(const struct ls_retry* retry) {
   struct {
     struct ls_labels_head answer;

@@ -18,10 +18,18 @@ static __always_inline struct ls_ids ls_current_ids(void) {
   return ids;
 }
 
+/* Returns the identity of a task (wire.h). It is made of the address of its task_struct, which no
+ * other task has until this one is freed, and of a secret: user space learns no address of the
+ * kernel. */
+static __always_inline __u32 ls_identity_of(__u64 task) {
+  return (__u32)((task ^ config.label_key.words[0]) * 0x9e3779b97f4a7c15ULL >> 32) | 1;
+}
+
 struct ls_thread {
   __u64 pointer;
   __u64 time_ns; /* as a thread_ns of wire.h */
   __u32 flags;
+  __u32 identity; /* as in wire.h */
 };
 
 static __always_inline struct ls_thread ls_current_thread(void) {
@@ -37,6 +45,8 @@ static __always_inline struct ls_thread ls_current_thread(void) {
     thread.time_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
     thread.pointer = ls_probe_thread_pointer(task);
   }
+  /* The verifier lets nobody compute with a pointer that it knows, as the one above is. */
+  thread.identity = ls_identity_of(bpf_get_current_task());
   return thread;
 }
 

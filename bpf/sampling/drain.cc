@@ -68,29 +68,23 @@ void LoadedSampler::take_answer(const AnswerRecord& answer) {
 
 void LoadedSampler::take_thread_end(const ThreadEndRecord& end) {
   // Before sampling began it has run for no recording.
-  if (end.time_ns < began_ns_ || clocks_.was_replaced(end.pid, end.tid)) return;
-  held_.give_up_of(end.pid, end.tid, [this](const SampleRecord& sample) { hand_out(sample); });
-  hand_out(clocks_.end(end.pid, end.tid, end.thread_ns));
+  if (end.time_ns < began_ns_) return;
+  held_.give_up_of(end, [this](const SampleRecord& sample) { hand_out(sample); });
+  hand_out(clocks_.end(end.pid, end.tid, end.identity, end.thread_ns));
 }
 
 void LoadedSampler::take_process(const ProcessRecord& event) {
   if (!processes_->adopt(event)) return;
   switch (event.kind) {
     case ProcessRecord::Kind::kFork:
+      clocks_.forget_identity(Tid{raw(event.pid)});
       tables_->on_fork(event.parent, event.pid);
       handler_->on_fork(event.parent, event.pid);
       break;
     case ProcessRecord::Kind::kExec:
       // What is read again now is another program's.
       held_.give_up_of(event.pid, [this](const SampleRecord& sample) { hand_out(sample); });
-      // Another thread than the first has called exec. It goes on under the first thread's number,
-      // so the first thread's account ends here.
-      if (raw(event.former) != 0 && raw(event.former) != raw(event.pid) &&
-          event.time_ns >= began_ns_) {
-        if (waits_) waits_->on_rename(event.pid, event.former);
-        handler_->on_thread_end(event.pid, Tid{raw(event.pid)}, 0);
-        hand_out(clocks_.rename(event.pid, event.former, event.thread_ns));
-      }
+      take_exec(event);
       if (waits_) waits_->on_exec(event);
       reports_->on_exec();
       // At once: to plan it takes longer than many programs run.
@@ -106,11 +100,30 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
   }
 }
 
+// If another thread than the first has called exec, it goes on under the first thread's number, and
+// the first thread's account ends here.
+void LoadedSampler::take_exec(const ProcessRecord& event) {
+  if (event.time_ns == 0) {
+    clocks_.note_unseen_exec(event.pid);
+    return;
+  }
+  if (event.time_ns < began_ns_) return;
+  if (waits_ && raw(event.former) != 0 && raw(event.former) != raw(event.pid)) {
+    waits_->on_rename(event.pid, event.former);
+  }
+  const auto ended = clocks_.exec(event.pid, event.former, event.identity, event.thread_ns);
+  if (!ended) return;
+  handler_->on_thread_end(event.pid, Tid{raw(event.pid)}, 0);
+  hand_out(ended);
+}
+
 void LoadedSampler::hand_out(const SampleRecord& sample) {
   label_bytes_.clear();
   append_label_bytes(sample.labels, label_bytes_);
   Sample handed = sample;
-  handed.thread_ns = clocks_.since_start(sample.pid, sample.tid, sample.thread_ns);
+  const auto clock = clocks_.at(sample.pid, sample.tid, sample.identity, sample.thread_ns);
+  handed.tid = clock.tid;
+  handed.thread_ns = clock.ran_ns;
   handed.outcome = sample.labels.outcome;
   handed.flags = sample.labels.flags;
   handed.label_bytes = label_bytes_;
@@ -123,8 +136,8 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   handler_->on_sample(handed);
 }
 
-void LoadedSampler::hand_out(const EndedThread& ended) {
-  handler_->on_thread_end(ended.pid, ended.tid, ended.ran_ns);
+void LoadedSampler::hand_out(const std::optional<ThreadClocks::Time>& ended) {
+  if (ended) handler_->on_thread_end(ended->pid, ended->tid, ended->ran_ns);
 }
 
 Status LoadedSampler::wait(milliseconds timeout) {

@@ -33,7 +33,8 @@ bool HeldSamples::hold(const SampleRecord& sample, std::span<const std::byte> re
   std::vector<std::uint64_t> words(record.size() / sizeof(std::uint64_t));
   std::memcpy(words.data(), record.data(), words.size() * sizeof(std::uint64_t));
   return held_
-      .try_emplace(sample.retry_id, Held{sample.pid, sample.tid, sample.time_ns, std::move(words)})
+      .try_emplace(sample.retry_id,
+                   Held{sample.pid, sample.identity, sample.time_ns, std::move(words)})
       .second;
 }
 
@@ -67,10 +68,12 @@ void HeldSamples::give_up_of(Pid pid, const std::function<void(const SampleRecor
   give_up_those([pid](const Held& held) { return held.pid == pid; }, hand_out);
 }
 
-void HeldSamples::give_up_of(Pid pid, Tid tid,
+void HeldSamples::give_up_of(const ThreadEndRecord& end,
                              const std::function<void(const SampleRecord&)>& hand_out) {
   if (held_.empty()) return;
-  give_up_those([&](const Held& held) { return held.pid == pid && held.tid == tid; }, hand_out);
+  give_up_those(
+      [&](const Held& held) { return held.pid == end.pid && held.identity == end.identity; },
+      hand_out);
 }
 
 }  // namespace labelscope

@@ -26,16 +26,17 @@ class HeldSamples {
   bool settle(const AnswerRecord& answer, const std::function<void(const SampleRecord&)>& hand_out);
   // Hands out samples as LS_UNREADABLE_VANISHED, in the order of their time: their answers were
   // lost, or will be the same. Those are all that are left; those of a process that has ended, or
-  // executed another program; those of a thread that has ended, behind whose end there must be none.
+  // executed another program; those of a thread that has ended, behind whose end none may come.
   void give_up(const std::function<void(const SampleRecord&)>& hand_out);
   void give_up_of(Pid pid, const std::function<void(const SampleRecord&)>& hand_out);
-  void give_up_of(Pid pid, Tid tid, const std::function<void(const SampleRecord&)>& hand_out);
+  void give_up_of(const ThreadEndRecord& end,
+                  const std::function<void(const SampleRecord&)>& hand_out);
   std::size_t size() const { return held_.size(); }
 
  private:
   struct Held {
     Pid pid{};
-    Tid tid{};
+    std::uint32_t identity = 0;
     std::uint64_t time_ns = 0;
     std::vector<std::uint64_t> words;  // the record, which must be 8-aligned
   };

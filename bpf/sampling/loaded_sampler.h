@@ -106,7 +106,8 @@ class LoadedSampler final : public BpfSampler {
   void take_answer(const AnswerRecord& answer);
   void take_thread_end(const ThreadEndRecord& end);
   void take_process(const ProcessRecord& event);
-  void hand_out(const EndedThread& ended);
+  void take_exec(const ProcessRecord& event);
+  void hand_out(const std::optional<ThreadClocks::Time>& ended);
   void hand_out(const SampleRecord& sample);
   Status wait(std::chrono::milliseconds timeout);
   Status consume(EventHandler& handler);

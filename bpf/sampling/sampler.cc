@@ -115,7 +115,7 @@ Status LoadedSampler::start() {
 void LoadedSampler::begin_clocks() {
   const auto all = thread_times_.read();
   if (all) {
-    for (const auto& [pid, times] : *all) clocks_.begin(times);
+    for (const auto& [pid, times] : *all) clocks_.begin(pid, times);
   } else {
     for (const Pid pid : object_->pids()) clocks_.begin(pid);
   }
@@ -151,11 +151,10 @@ Status LoadedSampler::stop(EventHandler& handler) {
   events_->end_reports();
   held_.give_up([this](const SampleRecord& sample) { hand_out(sample); });
   for (const ls_ending& ending : object_->endings()) {
-    const Pid pid{static_cast<std::int32_t>(ending.pid)};
-    const Tid tid{static_cast<std::int32_t>(ending.tid)};
-    if (!clocks_.was_replaced(pid, tid)) hand_out(clocks_.end(pid, tid, ending.thread_ns));
+    hand_out(clocks_.end(static_cast<Pid>(ending.pid), static_cast<Tid>(ending.tid),
+                         ending.identity, ending.thread_ns));
   }
-  for (const EndedThread& ended : clocks_.take_frozen()) hand_out(ended);
+  for (const ThreadClocks::Time& ended : clocks_.take_frozen()) hand_out(ended);
   return {};
 }
 

@@ -52,7 +52,8 @@ std::optional<ThreadTimes::ByProcess> ThreadTimes::read() {
     filled += static_cast<std::size_t>(got);
     const std::size_t whole = filled / sizeof(ls_thread_time);
     for (const ls_thread_time& time : std::span(times).first(whole)) {
-      all[static_cast<Pid>(time.pid)].push_back({static_cast<Tid>(time.tid), time.thread_ns});
+      all[static_cast<Pid>(time.pid)].push_back(
+          {static_cast<Tid>(time.tid), time.thread_ns, time.identity});
     }
     const std::size_t taken = whole * sizeof(ls_thread_time);
     std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(taken),

@@ -76,6 +76,7 @@ Result<Record> decode_sample(Cursor& cursor) {
   sample.thread_ns = head->thread_ns;
   sample.weight_ns = head->weight_ns;
   sample.system_call = head->system_call;
+  sample.identity = head->identity;
   sample.kind = static_cast<ls_sample_kind>(head->kind);
   sample.pid = static_cast<Pid>(head->pid);
   sample.tid = static_cast<Tid>(head->tid);
@@ -110,14 +111,14 @@ Result<Record> decode_process(Cursor& cursor, ProcessRecord::Kind kind) {
   if (!event || !cursor.empty()) return malformed("a wrong size");
   return Record(ProcessRecord{kind, event->time_ns, static_cast<Pid>(event->pid),
                               static_cast<Pid>(event->parent), event->exec_count,
-                              static_cast<Tid>(event->former), event->thread_ns});
+                              static_cast<Tid>(event->former), event->thread_ns, event->identity});
 }
 
 Result<Record> decode_thread_end(Cursor& cursor) {
   const auto* end = cursor.take<ls_thread_end>();
   if (!end || !cursor.empty()) return malformed("a wrong size");
   return Record(ThreadEndRecord{static_cast<Pid>(end->pid), static_cast<Tid>(end->tid),
-                                end->thread_ns, end->time_ns});
+                                end->thread_ns, end->time_ns, end->identity});
 }
 
 Result<Record> decode_thread_waits(Cursor& cursor) {

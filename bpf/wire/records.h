@@ -19,6 +19,7 @@ namespace labelscope {
 // A sample whose labels are still as they came. wire.h defines its thread_ns.
 struct SampleRecord : Sample {
   std::uint64_t retry_id = 0;  // if not 0, an AnswerRecord with the real outcome follows
+  std::uint32_t identity = 0;  // of its thread (wire.h)
   WireLabels labels;
 };
 
@@ -36,6 +37,7 @@ struct ProcessRecord {
   std::uint32_t exec_count = 0;
   Tid former{};  // for an exec: its thread's number before, or 0 if that is not known
   std::uint64_t thread_ns = 0;  // for an exec: the CPU time of that thread
+  std::uint32_t identity = 0;   // for an exec: of that thread; 0 if that is not known
 };
 
 struct ThreadEndRecord {
@@ -43,6 +45,7 @@ struct ThreadEndRecord {
   Tid tid{};
   std::uint64_t thread_ns = 0;
   std::uint64_t time_ns = 0;  // when it ended
+  std::uint32_t identity = 0;
 };
 
 // A thread has left its last processor.

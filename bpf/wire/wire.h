@@ -14,7 +14,11 @@
  * Label heads and blocks are those of labelscope/label_blocks.h. Every section starts 8-aligned.
  *
  * A thread_ns is the CPU time of a thread since its creation, as the kernel counts it. While the
- * thread runs, it is up to a scheduler tick behind. */
+ * thread runs, it is up to a scheduler tick behind.
+ *
+ * An identity says which thread it is, whatever its number: a thread that executes a program takes
+ * the number of the first thread of its process, and numbers are used again. No two threads that
+ * exist at the same time have one, but by chance, and none is 0. */
 #ifndef LABELSCOPE_BPF_WIRE_H
 #define LABELSCOPE_BPF_WIRE_H
 
@@ -79,7 +83,7 @@ struct ls_sample_head {
   __u8 kind; /* enum ls_sample_kind */
   __u8 reserved;
   __s32 system_call; /* of a wait: its number, or LS_CALL_... (sampling/sample_kind.h) */
-  __u32 reserved_too;
+  __u32 identity;    /* of the thread, as below */
 };
 
 struct ls_labels_head {
@@ -103,6 +107,8 @@ struct ls_process_event {
   __u32 parent;     /* FORK only */
   __u32 exec_count; /* execs of the process since it is sampled */
   __u32 former;     /* EXEC only: that thread's number before, or 0 if that is not known */
+  __u32 identity;   /* EXEC only: of that thread */
+  __u32 reserved;
 };
 
 struct ls_thread_end {
@@ -111,6 +117,8 @@ struct ls_thread_end {
   __u32 pid;
   __u32 tid;
   __u64 time_ns; /* when it ended */
+  __u32 identity;
+  __u32 reserved;
 };
 
 /* What the program `thread_times` writes of each thread. */
@@ -118,6 +126,8 @@ struct ls_thread_time {
   __u64 thread_ns;
   __u32 pid;
   __u32 tid;
+  __u32 identity;
+  __u32 reserved;
 };
 
 /* A thread that has ended and that the kernel has not freed yet. Its CPU time is complete only when
@@ -127,6 +137,8 @@ struct ls_ending {
   __u32 pid;
   __u32 tid;
   __u64 time_ns; /* when it ended */
+  __u32 identity;
+  __u32 reserved;
 };
 
 /* This is a value of the map of processes. The key is the pid as labelscope's own pid namespace
@@ -268,7 +280,7 @@ struct ls_config {
   __u32 presets;     /* recipes of presets may come (SamplerOptions::presets) */
   __u32 keeps_reads; /* what was read is kept for the thread's next wait (label_memory.bpf.h) */
   struct ls_label_key label_key;
-  __u64 code_mask;   /* the bits of a return address that are not its signature (aarch64) */
+  __u64 code_mask; /* the bits of a return address that are not its signature (aarch64) */
   /* x86-64, with `blame`: bytes from a processor's run queue to its preempt_count */
   __s64 preempt_count_distance;
   __u64 wakeup_bytes; /* fill level of the ring buffer at which its reader is woken */
@@ -276,10 +288,10 @@ struct ls_config {
 
 LS_ASSERT(sizeof(struct ls_sample_head) == 80);
 LS_ASSERT(sizeof(struct ls_labels_head) == 16);
-LS_ASSERT(sizeof(struct ls_process_event) == 40);
-LS_ASSERT(sizeof(struct ls_thread_end) == 32);
-LS_ASSERT(sizeof(struct ls_thread_time) == 16);
-LS_ASSERT(sizeof(struct ls_ending) == 24);
+LS_ASSERT(sizeof(struct ls_process_event) == 48);
+LS_ASSERT(sizeof(struct ls_thread_end) == 40);
+LS_ASSERT(sizeof(struct ls_thread_time) == 24);
+LS_ASSERT(sizeof(struct ls_ending) == 32);
 LS_ASSERT(sizeof(struct ls_process) == 32 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
 LS_ASSERT(sizeof(struct ls_label_set_head) == 24);
 LS_ASSERT(sizeof(struct ls_wait_key) == 24);

@@ -1,12 +1,16 @@
 // Tests what the sampler reports of each thread's CPU time, compared with the kernel's own clock of
 // the process; and when it takes samples.
 #include <pthread.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <map>
 #include <thread>
+#include <utility>
 
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
@@ -139,6 +143,67 @@ TEST_CASE("sampler: a thread that executes a program takes its time along, once"
   CHECK(static_cast<double>(sum(taken.ends)) <=
         1.01 * static_cast<double>(after_end - start) + kTicksNs);
   CHECK(static_cast<double>(sum(taken.ends)) >= 0.6 * static_cast<double>(end - start));
+}
+
+namespace {
+
+// Adds up time as accounts of time do: what the samples of a thread have grown by, and its end.
+class Accounts final : public EventHandler {
+ public:
+  void on_sample(const Sample& sample) override {
+    std::uint64_t& last = open_[sample.tid];
+    last = std::max(last, sample.thread_ns);
+    ++samples;
+  }
+  void on_fork(Pid, Pid) override {}
+  void on_exec(Pid) override { ++execs; }
+  void on_exit(Pid) override {}
+  void on_thread_end(Pid, Tid tid, std::uint64_t thread_ns) override {
+    whole += std::max(std::exchange(open_[tid], 0), thread_ns);
+  }
+  void on_mapping(const MappingEvent&) override {}
+
+  std::uint64_t whole = 0;
+  std::size_t samples = 0;
+  std::size_t execs = 0;
+
+ private:
+  std::map<Tid, std::uint64_t> open_;
+};
+
+}  // namespace
+
+TEST_CASE("sampler: a thread counts once while it takes the first thread's number") {
+  // To give this memory back takes a while, in which the thread has the number and is sampled.
+  constexpr std::size_t kMemory = 128 << 20;
+  constexpr std::uint64_t kRuns = 300'000'000;
+  SampledChild child([](ChildSide& side) {
+    side.wait_until_told();
+    side.take();
+    std::thread([] {
+      run_for(kRuns);
+      auto* memory = static_cast<char*>(
+          mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      if (memory == MAP_FAILED) _exit(1);
+      madvise(memory, kMemory, MADV_NOHUGEPAGE);
+      for (std::size_t i = 0; i < kMemory; i += 4096) memory[i] = 1;
+      execl("/bin/sleep", "sleep", "1000", static_cast<char*>(nullptr));
+      _exit(1);
+    }).join();
+  });
+  auto sampler = open_sampler({.frequency_hz = 3999});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  Accounts accounts;
+  child.tell();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (accounts.execs == 0 && std::chrono::steady_clock::now() < deadline)
+    REQUIRE(sampler->drain(accounts, std::chrono::milliseconds(20)));
+  REQUIRE(sampler->stop(accounts));
+  const auto ran = static_cast<double>(process_time(child.pid()).value());
+  CHECK(ran >= static_cast<double>(kRuns));
+  CHECK(static_cast<double>(accounts.whole) <= 1.01 * ran + kTicksNs);
+  CHECK(static_cast<double>(accounts.whole) >= 0.95 * ran - kTicksNs);
 }
 
 TEST_CASE("sampler: nothing can keep step with the times of samples") {

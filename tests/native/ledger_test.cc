@@ -30,7 +30,7 @@ std::vector<std::uint64_t> sample_words(const SampleRecord& sample) {
   made.sample.retry_id = sample.retry_id;
   made.sample.time_ns = sample.time_ns;
   made.sample.pid = static_cast<std::uint32_t>(raw(sample.pid));
-  made.sample.tid = static_cast<std::uint32_t>(raw(sample.tid));
+  made.sample.identity = sample.identity;
   made.head.outcome = LS_UNREADABLE_NOT_RESIDENT;
   std::vector<std::uint64_t> words(sizeof(made) / 8);
   std::memcpy(words.data(), &made, sizeof(made));
@@ -38,12 +38,12 @@ std::vector<std::uint64_t> sample_words(const SampleRecord& sample) {
 }
 
 // Each has a time of its own, later numbers an earlier one.
-bool hold(HeldSamples& held, std::uint64_t retry_id, int pid, int tid = 0) {
+bool hold(HeldSamples& held, std::uint64_t retry_id, int pid, std::uint32_t identity = 1) {
   SampleRecord sample;
   sample.retry_id = retry_id;
   sample.time_ns = 1'000'000 - retry_id;
   sample.pid = Pid{pid};
-  sample.tid = Tid{tid};
+  sample.identity = identity;
   const auto words = sample_words(sample);
   return held.hold(sample, std::as_bytes(std::span(words)));
 }
@@ -145,7 +145,7 @@ TEST_CASE("held_samples: those of a thread go out in the order of their time, an
   for (std::uint64_t id = 0; id < kEach; ++id) REQUIRE(hold(held, id, 11, 12));
   REQUIRE(hold(held, kEach, 11, 13));
   REQUIRE(hold(held, kEach + 1, 14, 12));
-  held.give_up_of(Pid{11}, Tid{12}, keep);
+  held.give_up_of({.pid = Pid{11}, .identity = 12}, keep);
   CHECK(out.size() == kEach);
   CHECK(std::ranges::is_sorted(out, {}, &SampleRecord::time_ns));
   CHECK(held.size() == 2);

@@ -119,7 +119,7 @@ TEST_CASE("records: a label set has its number and its labels, and no number of 
 }
 
 TEST_CASE("records: the end of a thread, and nothing that is longer or shorter") {
-  ls_thread_end end{{sizeof(ls_thread_end), LS_RECORD_THREAD_END}, 123, 12, 13, 14};
+  ls_thread_end end{{sizeof(ls_thread_end), LS_RECORD_THREAD_END}, 123, 12, 13, 14, 15, 0};
   std::vector<std::uint64_t> words(sizeof(end) / 8);
   std::memcpy(words.data(), &end, sizeof(end));
   auto record = decode(words);
@@ -129,6 +129,7 @@ TEST_CASE("records: the end of a thread, and nothing that is longer or shorter")
   REQUIRE(raw(decoded.pid) == 12);
   REQUIRE(raw(decoded.tid) == 13);
   REQUIRE(decoded.time_ns == 14);
+  REQUIRE(decoded.identity == 15);
   words.push_back(0);
   at<ls_record_head>(words, 0).size += 8;
   REQUIRE_FALSE(decode(words));

@@ -16,6 +16,8 @@ struct ThreadTime {
   Tid tid{};
   // since the thread was created; up to a scheduler tick behind while it runs
   std::uint64_t ran_ns = 0;
+  // Says which thread it is, whatever its number, if whoever has read this knows that; else 0.
+  std::uint32_t identity = 0;
 };
 
 // Returns the times of the threads that exist now. Fails with kVanished if the process has ended,
