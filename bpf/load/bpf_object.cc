@@ -401,6 +401,17 @@ Result<ls_counters> BpfObject::counters() const {
   return total;
 }
 
+std::vector<std::uint64_t> BpfObject::samples_by_cpu() const {
+  std::vector<std::uint64_t> all;
+  const auto each = of_each_cpu<ls_counters>(counters_fd_, LS_PROGRAM_EVENT);
+  if (!each) return all;
+  for (const ls_counters& cpu : *each) {
+    all.push_back(cpu.value[LS_COUNT_TAKEN] + cpu.value[LS_COUNT_FOREIGN] +
+                  cpu.value[LS_COUNT_OTHER_NAMESPACE] + cpu.value[LS_COUNT_NO_SCRATCH]);
+  }
+  return all;
+}
+
 Result<ls_counters> BpfObject::counters(std::uint32_t entry) const {
   auto each = of_each_cpu<ls_counters>(counters_fd_, entry);
   if (!each) return std::move(each).error();

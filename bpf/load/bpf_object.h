@@ -55,6 +55,8 @@ class BpfObject {
   // Return sums over all CPUs, of everything or of one entry of the map (counters.h).
   Result<ls_counters> counters() const;
   Result<ls_counters> counters(std::uint32_t entry) const;
+  // How often the program of perf events has run, by CPU; nothing if that cannot be read.
+  std::vector<std::uint64_t> samples_by_cpu() const;
   // Returns threads that have ended and that the kernel has not freed yet. Call it after detach():
   // before that, the ring buffer may have records of the same threads.
   std::vector<ls_ending> endings() const;

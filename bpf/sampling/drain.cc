@@ -166,7 +166,7 @@ Status LoadedSampler::consume(EventHandler& handler) {
 
 Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
   processes_->ask_first_threads();
-  events_->change_rates();
+  if (events_->until_change() == milliseconds(0)) events_->change_rates(object_->samples_by_cpu());
   if (Status status = wait(more_ ? milliseconds(0) : timeout); !status) return status;
   return consume(handler);
 }

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <string>
 
 #include "bpf/load/kernel.h"
@@ -24,12 +25,6 @@ constexpr const char* kMaxRate = "/proc/sys/kernel/perf_event_max_sample_rate";
 constexpr const char* kParanoid = "/proc/sys/kernel/perf_event_paranoid";
 // No kernel is built for so many CPUs (CONFIG_NR_CPUS goes up to 8192): this bounds a wrong list.
 constexpr int kMostCpus = 65536;
-
-// An event keeps its rate for so many samples on average, and for this time at least. Each change
-// loses the part of a period that has passed, so more frequent changes would lose more. Fewer
-// changes would leave a short recording with too few rates.
-constexpr double kSamplesPerRate = 20;
-constexpr std::chrono::duration<double> kShortestRate = std::chrono::milliseconds(50);
 
 std::string first_line(const char* path) {
   std::ifstream file(path);
@@ -197,10 +192,12 @@ Status PerfEvents::prepare(const SamplerOptions& options, int program_fd) {
   } else {
     name_ = counts_cycles_ ? "cycles" : "cpu-clock";
   }
-  mean_hz_ = options.frequency_hz;
-  highest_hz_ = static_cast<double>(most_samples_a_second());
-  for (const UniqueFd& event : events_) {
-    if (status = attach_to_event(event.get(), program_fd); !status) return status;
+  rates_ = DrawnRates({.counts_cycles = counts_cycles_,
+                       .mean_hz = static_cast<double>(options.frequency_hz),
+                       .highest_hz = static_cast<double>(most_samples_a_second()),
+                       .seed = std::random_device{}()});
+  for (const SamplingEvent& each : events_) {
+    if (status = attach_to_event(each.event.get(), program_fd); !status) return status;
   }
   return {};
 }
@@ -221,49 +218,46 @@ Status PerfEvents::open_samplers(const SamplerOptions& options, bool hardware) {
     if (ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, reporter.event.get()) != 0) {
       return system_error(errno, "two perf events of a CPU cannot share a ring");
     }
-    events_.push_back(std::move(event));
+    events_.push_back({reporter.cpu, std::move(event)});
   }
   if (events_.empty()) return Error{ErrorCode::kSystem, "no CPU is online"};
   return {};
 }
 
 Status PerfEvents::set(unsigned long request, const char* what) {
-  for (const UniqueFd& event : events_) {
-    if (ioctl(event.get(), request, 0) != 0) return system_error(errno, what);
+  for (const SamplingEvent& each : events_) {
+    if (ioctl(each.event.get(), request, 0) != 0) return system_error(errno, what);
   }
   return {};
 }
 
 Status PerfEvents::enable() {
-  if (samples_) draw_rates();
+  if (samples_) change_rates({});
   return set(PERF_EVENT_IOC_ENABLE, "cannot start a perf event");
-}
-
-void PerfEvents::change_rates() {
-  if (samples_ && Clock::now() >= next_change_) draw_rates();
 }
 
 std::chrono::milliseconds PerfEvents::until_change() const {
   if (!samples_) return std::chrono::milliseconds::max();
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_change_ - Clock::now());
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(rates_.until_due(DrawnRates::Clock::now()));
   return std::max(left, std::chrono::milliseconds(0));
 }
 
-void PerfEvents::draw_rates() {
-  std::uniform_real_distribution<double> about_one(0.5, 1.5);
-  const auto keep =
-      std::max(kShortestRate, std::chrono::duration<double>(kSamplesPerRate / mean_hz_));
-  // Each change loses half a sample on average, because the period starts again.
-  const double mean_hz = mean_hz_ + 0.5 / keep.count();
-  for (const UniqueFd& event : events_) {
-    double hz = mean_hz * about_one(random_);
-    if (counts_cycles_ && highest_hz_ != 0) hz = std::min(hz, highest_hz_);
-    // For cycles the kernel takes a frequency, for the clock a period.
-    std::uint64_t value = static_cast<std::uint64_t>(std::max(1.0, counts_cycles_ ? hz : 1e9 / hz));
-    if (ioctl(event.get(), PERF_EVENT_IOC_PERIOD, &value) != 0) ++rates_not_changed_;
+void PerfEvents::change_rates(std::span<const std::uint64_t> fired) {
+  std::vector<std::uint64_t> of_events;
+  for (const SamplingEvent& each : events_) {
+    const auto cpu = static_cast<std::size_t>(each.cpu);
+    if (cpu >= fired.size()) break;
+    of_events.push_back(fired[cpu]);
   }
-  next_change_ =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(keep * about_one(random_));
+  const auto rates = rates_.draw(DrawnRates::Clock::now(), of_events, events_.size());
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (rates[i] == 0) continue;
+    // For cycles the kernel takes a frequency, for the clock a period.
+    auto value =
+        static_cast<std::uint64_t>(std::max(1.0, counts_cycles_ ? rates[i] : 1e9 / rates[i]));
+    if (ioctl(events_[i].event.get(), PERF_EVENT_IOC_PERIOD, &value) != 0) ++rates_not_changed_;
+  }
 }
 
 Status PerfEvents::disable() { return set(PERF_EVENT_IOC_DISABLE, "cannot stop a perf event"); }

@@ -1,26 +1,17 @@
 // For each online CPU there are two events of all processes. The first one reports executable
 // mappings from open() on, so that what is mapped after the first look at a process is not missed.
 // The second one samples from enable() on; the BPF program picks some processes.
-//
-// The problem of a fixed rate: at 99 Hz, work that is done every 10 ms is seen at the same moment
-// of its period again and again, for seconds:
-//
-//   work      |##......|##......|##......|##......|      # runs under label A, . under B
-//   99 Hz        x        x        x        x            only B, it seems
-//   random     x     x       x   x           x           both, in the right shares
-//
-// So each event gets another rate about every 20 samples, drawn uniformly between half the mean and
-// one and a half times the mean. The kernel can change only the rate of an event. Each change
-// starts a new period, so it must not happen too often.
+// Its rate is drawn again and again (drawn_rates.h).
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <random>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "bpf/load/sampler_options.h"
+#include "bpf/sampling/drawn_rates.h"
 #include "bpf/sampling/perf_ring.h"
 #include "labelscope/result.h"
 #include "labelscope/unique_fd.h"
@@ -37,8 +28,9 @@ class PerfEvents {
 
   // Begins to sample.
   Status enable();
-  // Draws new rates if it is time. Call it when until_change() is over.
-  void change_rates();
+  // Draws new rates. Call it when until_change() is 0. `fired` says how many samples the event of
+  // each CPU has taken.
+  void change_rates(std::span<const std::uint64_t> fired);
   // Returns how long the rates stay as they are; without samples that is for ever.
   std::chrono::milliseconds until_change() const;
   // When this returns, no program is running for these events. Mappings are reported still.
@@ -56,10 +48,7 @@ class PerfEvents {
   std::uint64_t rates_not_changed() const { return rates_not_changed_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   PerfEvents() = default;
-  void draw_rates();
   Status open_samplers(const SamplerOptions& options, bool hardware);
   Status set(unsigned long request, const char* what);
 
@@ -70,16 +59,19 @@ class PerfEvents {
     PerfRing ring;
   };
 
+  // The event of a CPU that samples.
+  struct SamplingEvent {
+    int cpu;
+    UniqueFd event;
+  };
+
   UniqueFd ready_;
   std::vector<Reporter> reporters_;
-  std::vector<UniqueFd> events_;  // those that sample
+  std::vector<SamplingEvent> events_;
   std::string_view name_ = "sched_switch";
   bool samples_ = false;  // false if only mappings are reported
   bool counts_cycles_ = false;
-  double mean_hz_ = 0;
-  double highest_hz_ = 0;  // the highest rate that the kernel allows for cycles
-  std::mt19937_64 random_{std::random_device{}()};
-  Clock::time_point next_change_;
+  DrawnRates rates_;
   std::uint64_t rates_not_changed_ = 0;
 };
 
