@@ -25,7 +25,7 @@ struct SamplerOptions {
   ls_call_graph call_graph = LS_CALL_GRAPH_FP;  // how the user's part of a stack is taken
   bool kernel_stacks = true;
   bool follow_children = true;
-  bool software_clock_only = false;  // use cpu-clock even if the hardware counts cycles
+  SampledEvent event = SampledEvent::kAny;
   RetryMode retries = RetryMode::kAuto;
   std::uint32_t max_processes = 4096;
   // Whether recipes of presets may be set: without them the programs load sooner, and a thread that

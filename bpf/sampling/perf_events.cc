@@ -180,9 +180,11 @@ Status PerfEvents::prepare(const SamplerOptions& options, int program_fd) {
   samples_ = samples_running(options.mode);
   if (!samples_) return {};
   Status status;
-  counts_cycles_ = !options.software_clock_only;
+  counts_cycles_ = options.event != SampledEvent::kClock;
   if (counts_cycles_) status = open_samplers(options, true);
-  if (!counts_cycles_ || (!status && status.error().code == ErrorCode::kUnsupported)) {
+  const bool needs_cycles = options.event == SampledEvent::kCycles;
+  if (!counts_cycles_ ||
+      (!status && status.error().code == ErrorCode::kUnsupported && !needs_cycles)) {
     counts_cycles_ = false;
     status = open_samplers(options, false);
   }
@@ -209,7 +211,9 @@ Status PerfEvents::open_samplers(const SamplerOptions& options, bool hardware) {
     UniqueFd event = open_event(sampler_attributes(options, hardware), reporter.cpu);
     if (!event.valid()) {
       if (hardware && (errno == ENOENT || errno == EOPNOTSUPP || errno == EINVAL)) {
-        return Error{ErrorCode::kUnsupported, "the hardware does not count cycles here"};
+        return Error{
+            ErrorCode::kUnsupported,
+            "the hardware does not count cycles here (a virtual machine mostly shows no counters)"};
       }
       if (errno == ENODEV) continue;
       return refused(errno);

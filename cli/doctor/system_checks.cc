@@ -149,11 +149,13 @@ void check_sampler(const OpenedSampler& opened, Checkup& checkup) {
                            "by BPF, with stacks by " + std::string(opened.call_graph->name) +
                                (opened.remark_warns ? ": " + opened.remark : "")});
   const bool counters = event != "cpu-clock";
-  checkup.lines.push_back({kFine, "event",
-                           event + (counters ? ""
-                                             : ": there are no hardware counters here (a "
-                                               "virtual machine, mostly), so a software clock "
-                                               "takes samples")});
+  checkup.lines.push_back(
+      {kFine, "event",
+       event + (counters ? ". Whether the kernel's clock sees the same is found out in a minute: "
+                           "record twice, with --event cycles and with --event clock, and give "
+                           "both files to labelscope diff"
+                         : ": there are no hardware counters here (a virtual machine, mostly), so "
+                           "a software clock takes samples")});
 }
 
 }  // namespace labelscope::cli

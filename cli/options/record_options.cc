@@ -27,6 +27,10 @@ void declare_sampling(OptionList& list, RecordOptions& options) {
             "Samples per second on each CPU, on average and at random times; with ptrace, of "
             "each thread",
             options.frequency_hz, Count{1, 1'000'000}, "99");
+  list.word("--event", "any|clock|cycles",
+            "bpf: what samples threads that run: cycles (counted by the hardware), clock (a timer "
+            "of the kernel), or any (cycles where they exist)",
+            options.event, choice(kSampledEvents), "any");
   list.word("--call-graph", "fp|dwarf|none",
             "Stacks: dwarf (by call frame information; the default), fp (along frame pointers, by "
             "BPF) or none",
@@ -59,6 +63,20 @@ void choose_blame(RecordOptions& options) {
   }
   if (options.backend == Backend::kPtrace) {
     refuse("--blame", key, "it needs --backend bpf: ptrace does not see who wakes a thread");
+  }
+  options.backend = Backend::kBpf;
+}
+
+// Only perf events of BPF count either.
+void choose_event(const OptionList& list, RecordOptions& options) {
+  if (!list.given("--event")) return;
+  const std::string event = name_of(kSampledEvents, options.event);
+  if (!samples_running(options.mode)) {
+    refuse("--event", event,
+           "it is what samples threads that run, and --mode offcpu samples none of them");
+  }
+  if (options.backend == Backend::kPtrace) {
+    refuse("--event", event, "it needs --backend bpf: ptrace samples by the CPU time of threads");
   }
   options.backend = Backend::kBpf;
 }
@@ -158,6 +176,7 @@ void RecordOptions::check(const OptionList& list, const CommandTail& tail) {
   OutputOptions::check();
   choose_backend(list, *this);
   choose_blame(*this);
+  choose_event(list, *this);
   if (call_graph == LS_CALL_GRAPH_NONE) {
     kernel_stacks = false;
     const std::string function(kFunctionKey);

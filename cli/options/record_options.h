@@ -48,6 +48,7 @@ struct RecordOptions : OutputOptions {
   std::vector<std::string> command;  // or this one
   std::optional<std::chrono::nanoseconds> duration;
   std::uint32_t frequency_hz = 99;
+  SampledEvent event = SampledEvent::kAny;
   Backend backend = Backend::kAuto;
   SampleMode mode = SampleMode::kCpu;
   std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);  // for ptrace only

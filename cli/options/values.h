@@ -12,6 +12,7 @@
 
 #include "cli/host/rights.h"
 #include "labelscope/ids.h"
+#include "sampling/sampler.h"
 #include "unwind/stack.h"
 
 namespace labelscope::cli {
@@ -111,6 +112,10 @@ Choice<Row, N> choice(const Row (&table)[N]) {
 enum class Backend { kAuto, kBpf, kPtrace };
 inline constexpr Named<Backend> kBackends[] = {
     {"auto", Backend::kAuto}, {"bpf", Backend::kBpf}, {"ptrace", Backend::kPtrace}};
+
+inline constexpr Named<SampledEvent> kSampledEvents[] = {{"any", SampledEvent::kAny},
+                                                         {"clock", SampledEvent::kClock},
+                                                         {"cycles", SampledEvent::kCycles}};
 
 // Reads the value of --drop-to.
 User parse_user(const std::string& option, const std::string& text);

@@ -50,6 +50,7 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targ
   sampling.mode = options.mode;
   sampling.blames = !options.blame.empty();
   sampling.frequency_hz = options.frequency_hz;
+  sampling.event = options.event;
   const CallGraph* call_graph = find_call_graph(Backend::kBpf, options.call_graph);
   sampling.call_graph = call_graph->value;
   sampling.kernel_stacks = options.kernel_stacks;
@@ -171,6 +172,11 @@ Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& 
           ErrorCode::kUnsupported,
           opened.error().context +
               ": --mode wall --backend ptrace samples threads that wait, by stopping them"};
+    }
+    if (options.backend == Backend::kBpf && options.event == SampledEvent::kCycles &&
+        opened.error().code == ErrorCode::kUnsupported) {
+      return Error{ErrorCode::kUnsupported,
+                   opened.error().context + "\n  fix      --event clock, or leave --event out"};
     }
     if (options.backend == Backend::kBpf) return opened;
     if (!calls_for_ptrace(opened.error())) {

@@ -64,7 +64,7 @@ TEST_CASE("unwind: as many stacks as are asked for, and none contradicts its lab
   SampledChild second(at_random(1174));
   SampledChild hard([](ChildSide& parent) { call_hard_ones([&] { return parent.told(); }); });
   auto sampler = open_sampler(
-      {.frequency_hz = 4999, .call_graph = LS_CALL_GRAPH_DWARF, .software_clock_only = true});
+      {.frequency_hz = 4999, .call_graph = LS_CALL_GRAPH_DWARF, .event = SampledEvent::kClock});
   for (const SampledChild* each : {&first, &second, &hard}) {
     REQUIRE(sampler->set_process(each->pid(), {&each->recipe(), 1}));
   }

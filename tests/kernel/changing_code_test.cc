@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 const SamplerOptions kOptions{
-    .frequency_hz = 999, .call_graph = LS_CALL_GRAPH_DWARF, .software_clock_only = true};
+    .frequency_hz = 999, .call_graph = LS_CALL_GRAPH_DWARF, .event = SampledEvent::kClock};
 
 void spin() {
   volatile int rounds = 0;

@@ -45,8 +45,8 @@ TEST_CASE("unwind: of code that is hard to unwind, stacks are whole or end where
   std::size_t looked_at = 0;
   Taken taken;
   sample_until(
-      {.frequency_hz = 4999, .call_graph = LS_CALL_GRAPH_DWARF, .software_clock_only = true}, child,
-      taken, [&] {
+      {.frequency_hz = 4999, .call_graph = LS_CALL_GRAPH_DWARF, .event = SampledEvent::kClock},
+      child, taken, [&] {
         if (taken.samples.size() < looked_at) looked_at = 0, of_call.clear();
         for (; looked_at < taken.samples.size(); ++looked_at) {
           for (const HardCall& call : hard_calls()) {

@@ -26,7 +26,7 @@ using namespace labelscope::test;
 namespace {
 
 const SamplerOptions kOptions{
-    .frequency_hz = 999, .call_graph = LS_CALL_GRAPH_DWARF, .software_clock_only = true};
+    .frequency_hz = 999, .call_graph = LS_CALL_GRAPH_DWARF, .event = SampledEvent::kClock};
 
 // Computes forever with this value as its stack pointer and frame pointer. The CFA counts from one
 // of them. No signal may come.

@@ -209,7 +209,7 @@ TEST_CASE("sampler: a thread counts once while it takes the first thread's numbe
 TEST_CASE("sampler: nothing can keep step with the times of samples") {
   constexpr double kHz = 499;
   SampledChild child([](ChildSide& side) { side.burn_until_told(); });
-  auto sampler = open_sampler({.frequency_hz = 499, .software_clock_only = true});
+  auto sampler = open_sampler({.frequency_hz = 499, .event = SampledEvent::kClock});
   REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
   REQUIRE(sampler->start());
   Taken taken;

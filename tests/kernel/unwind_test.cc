@@ -55,8 +55,8 @@ TEST_CASE("unwind: the stack of every sample is the call chain that its label sa
   child.hear();
   Taken taken;
   sample_until(
-      {.frequency_hz = 4999, .call_graph = LS_CALL_GRAPH_DWARF, .software_clock_only = true}, child,
-      taken, [&] { return taken.samples.size() >= 5000; });
+      {.frequency_hz = 4999, .call_graph = LS_CALL_GRAPH_DWARF, .event = SampledEvent::kClock},
+      child, taken, [&] { return taken.samples.size() >= 5000; });
   require_true(taken.samples);
   std::size_t compared = 0;
   std::size_t longest = 0;
@@ -179,7 +179,7 @@ TEST_CASE("unwind: code that a process maps is noticed at once, also where nothi
   using std::chrono::steady_clock;
   Taken taken;
   auto sampler = open_sampler(
-      {.frequency_hz = 19, .call_graph = LS_CALL_GRAPH_DWARF, .software_clock_only = true});
+      {.frequency_hz = 19, .call_graph = LS_CALL_GRAPH_DWARF, .event = SampledEvent::kClock});
   REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
   REQUIRE(sampler->start());
   REQUIRE(sampler->drain(taken, std::chrono::milliseconds(100)));

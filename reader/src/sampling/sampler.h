@@ -42,6 +42,10 @@ enum class SampleMode { kCpu, kOffCpu, kWall };
 constexpr bool samples_running(SampleMode mode) { return mode != SampleMode::kOffCpu; }
 constexpr bool samples_waits(SampleMode mode) { return mode != SampleMode::kCpu; }
 
+// By BPF, what samples threads that run: cycles, which the hardware counts, or a clock of the
+// kernel. kAny is cycles where they exist.
+enum class SampledEvent { kAny, kCycles, kClock };
+
 // Both parts are leaf first; all but the first of each part are return addresses.
 struct StackView {
   std::span<const std::uint64_t> kernel;

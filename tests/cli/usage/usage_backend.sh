@@ -18,4 +18,7 @@ expect_usage '--max-stop has no meaning with --backend bpf' --backend bpf --max-
 expect_usage '--call-graph fp needs --backend bpf' --backend ptrace --call-graph fp
 expect_usage '--call-graph fp needs --backend bpf' --backend ptrace --mode wall --call-graph fp
 expect_usage '--ring-size has no meaning with --backend ptrace' --backend ptrace --ring-size 4
+expect_usage 'any, clock and cycles are known' --event instructions
+expect_usage '--event' --event clock --mode offcpu
+expect_usage 'it needs --backend bpf' --event clock --backend ptrace
 expect_usage '--max-stop' --backend ptrace --max-stop soon

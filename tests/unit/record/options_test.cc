@@ -87,6 +87,14 @@ TEST_CASE("options: --call-graph none turns off both kinds of stacks") {
   CHECK(!accepted({"-p", "1", "--no-kernel"}).kernel_stacks);
 }
 
+TEST_CASE("options: an event is chosen for BPF alone, and for threads that run") {
+  CHECK(accepted({"-p", "1"}).event == SampledEvent::kAny);
+  CHECK(accepted({"-p", "1"}).backend == Backend::kAuto);
+  const RecordOptions options = accepted({"-p", "1", "--event", "clock", "--mode", "wall"});
+  CHECK(options.event == SampledEvent::kClock);
+  CHECK(options.backend == Backend::kBpf);
+}
+
 TEST_CASE("options: names come from debug information unless it is not wanted") {
   CHECK(accepted({"-p", "1"}).function_names.debug_information);
   CHECK_FALSE(accepted({"-p", "1", "--no-debug-info"}).function_names.debug_information);
