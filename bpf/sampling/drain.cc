@@ -31,6 +31,7 @@ void LoadedSampler::take(std::span<const std::byte> bytes) {
   if (!record) {
     ++own_.malformed_records;
   } else if (auto* sample = std::get_if<SampleRecord>(&*record)) {
+    reports_->take_until(sample->time_ns, *handler_);
     take_sample(*sample, bytes);
   } else if (auto* answer = std::get_if<AnswerRecord>(&*record)) {
     take_answer(*answer);
@@ -82,6 +83,7 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
       handler_->on_fork(event.parent, event.pid);
       break;
     case ProcessRecord::Kind::kExec:
+      reports_->take_until(event.time_ns, *handler_);
       // What is read again now is another program's.
       held_.give_up_of(event.pid, [this](const SampleRecord& sample) { hand_out(sample); });
       take_exec(event);

@@ -2,9 +2,11 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -33,25 +35,48 @@ bool MappingReports::take_early() {
   return !changed.empty();
 }
 
-void MappingReports::take(EventHandler& handler) {
-  for (Early& early : std::exchange(early_, {})) {
+// Each ring is in the order of time, and they are few beside their records.
+void MappingReports::look() {
+  looked_ns_ = static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+  handler_.on_mapping = [&](const MappingEvent& event) {
+    coming_.push_back({event, std::string(event.path)});
+  };
+  const std::size_t known = coming_.size();
+  events_.drain(handler_);
+  if (coming_.size() == known) return;
+  std::ranges::stable_sort(coming_, {}, [](const Report& report) { return report.event.time_ns; });
+}
+
+void MappingReports::hand_out(Report& report, EventHandler& handler) {
+  const bool is_ours = processes_.contains(report.event.pid);
+  (is_ours ? concerns_us_ : concerns_others_) = true;
+  if (!is_ours) return;
+  tables_.on_mapping(report.event.pid);
+  report.event.path = report.path;
+  handler.on_mapping(report.event);
+}
+
+void MappingReports::take_until(std::uint64_t time_ns, EventHandler& handler) {
+  for (Report& early : std::exchange(early_, {})) {
     early.event.path = early.path;
     handler.on_mapping(early.event);
   }
-  bool concerns_us = false;
-  bool concerns_others = false;
-  handler_.on_mapping = [&](const MappingEvent& event) {
-    const bool is_ours = processes_.contains(event.pid);
-    (is_ours ? concerns_us : concerns_others) = true;
-    if (!is_ours) return;
-    tables_.on_mapping(event.pid);
-    handler.on_mapping(event);
-  };
-  const std::uint64_t lost = handler_.lost;
-  events_.drain(handler_);
+  if (time_ns >= looked_ns_) look();
+  while (!coming_.empty() && coming_.front().event.time_ns <= time_ns) {
+    hand_out(coming_.front(), handler);
+    coming_.pop_front();
+  }
+}
+
+void MappingReports::take(EventHandler& handler) {
+  take_until(std::numeric_limits<std::uint64_t>::max(), handler);
   // A wait may also end by a report that was taken before.
-  if (std::exchange(woken_, false) && concerns_others && !concerns_us) budget_.waste();
-  if (!std::exchange(handler_.was_full, false) && handler_.lost == lost) return;
+  const bool others_alone = std::exchange(concerns_others_, false) & !concerns_us_;
+  concerns_us_ = false;
+  if (std::exchange(woken_, false) && others_alone) budget_.waste();
+  if (!std::exchange(handler_.was_full, false) && handler_.lost == lost_) return;
+  lost_ = handler_.lost;
   for (const Pid pid : processes_.pids()) tables_.on_mapping(pid);
   handler.on_mappings_lost();
 }

@@ -7,9 +7,20 @@
 //   ...                  processes are set, and planned
 //   take_early()         the same; tables look again at it before sampling begins
 //   take()               the tables and the handler learn of each mapping
+//
+// The kernel writes samples into one ring and mappings into others. A sample is looked up in what
+// its process had mapped then, so mappings must come between the same samples as they were made:
+//
+//   samples     s1       s2    s3                 one batch of the ring buffer
+//   mappings          m1            m2            m1 belongs behind s1, before s2
+//
+// take_until() hands out m1 before s2. It looks in the rings again if s2 is later than the last
+// look.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -35,7 +46,9 @@ class MappingReports {
 
   // Call it before sampling begins. Returns whether tables have looked at some process again.
   bool take_early();
-  // Call it often from then on. The first call also hands out what came early.
+  // Hands out what was mapped until then. Call it before a sample, or an exec, of this time.
+  void take_until(std::uint64_t time_ns, EventHandler& handler);
+  // Hands out all. Call it often. The first call also hands out what came early.
   void take(EventHandler& handler);
 
   // Adds the reports to what is waited for there (epoll_wait()).
@@ -52,17 +65,24 @@ class MappingReports {
   void add_counts(Counts& counts) const;
 
  private:
-  struct Early {
+  struct Report {
     MappingEvent event;
     std::string path;
   };
+  void look();
+  void hand_out(Report& report, EventHandler& handler);
 
   PerfEvents& events_;
   FirstLooks& looks_;
   const ProcessTable& processes_;
   StackTables& tables_;
   PerfRing::Handler handler_;
-  std::vector<Early> early_;  // the tables know it, and the handler does not
+  std::vector<Report> early_;    // the tables know it, and the handler does not
+  std::deque<Report> coming_;    // by time
+  std::uint64_t looked_ns_ = 0;  // what was mapped before then has been taken out of the rings
+  std::uint64_t lost_ = 0;       // so much was lost at the last take()
+  bool concerns_us_ = false;     // what has come since the last take()
+  bool concerns_others_ = false;
   int epoll_ = -1;
   WakeupBudget budget_;
   bool wakes_ = false;

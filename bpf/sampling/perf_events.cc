@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <random>
 #include <string>
@@ -40,9 +41,14 @@ bool parse_number(std::string_view& text, int& number) {
   return true;
 }
 
-// A ring's event is ready as soon as there is one record in it.
+// A ring's event is ready as soon as there is one record in it. Records have the time of their
+// event by the clock of samples; both events of a ring must have one clock.
 perf_event_attr with_ring() {
   perf_event_attr attributes{};
+  attributes.sample_type = PERF_SAMPLE_TIME;
+  attributes.sample_id_all = 1;
+  attributes.use_clockid = 1;
+  attributes.clockid = CLOCK_MONOTONIC;
   attributes.size = sizeof(attributes);
   attributes.watermark = 1;
   attributes.wakeup_watermark = 1;

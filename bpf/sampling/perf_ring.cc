@@ -33,6 +33,9 @@ struct MappingRecord {
 };
 static_assert(sizeof(MappingRecord) == 72);
 
+// The time is behind the file name, and behind all other records (sample_id_all).
+constexpr std::size_t kTimeSize = sizeof(std::uint64_t);
+
 // The path of a file has at most 4,096 bytes, and a few fields come behind it.
 constexpr std::uint64_t kLargestRecord = sizeof(MappingRecord) + 4096 + 64;
 
@@ -51,14 +54,15 @@ bool take(std::span<const std::byte> record, T& out) {
 
 void decode_mapping(std::span<const std::byte> record, PerfRing::Handler& handler) {
   MappingRecord fixed{};
-  if (!take(record, fixed)) {
+  MappingEvent event;
+  if (record.size() < sizeof(fixed) + kTimeSize || !take(record, fixed) ||
+      !take(record.last(kTimeSize), event.time_ns)) {
     ++handler.malformed;
     return;
   }
   if ((fixed.protection & PROT_EXEC) == 0) return;
-  auto name = record.subspan(sizeof(fixed));
+  const auto name = record.first(record.size() - kTimeSize).subspan(sizeof(fixed));
   const char* text = reinterpret_cast<const char*>(name.data());
-  MappingEvent event;
   event.pid = static_cast<Pid>(fixed.pid);
   event.start = fixed.start;
   event.length = fixed.length;

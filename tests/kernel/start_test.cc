@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <optional>
@@ -272,4 +273,66 @@ TEST_CASE("start: a child that was forked before, and waits all the time, is kno
   Taken taken;
   stop_and_balance(*sampler, taken);
   CHECK(std::ranges::count(taken.samples, grandchild, &TakenSample::pid) == 1);
+}
+
+namespace {
+
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+// Counts samples that come on the wrong side of the mapping of some code.
+class AroundMapping final : public EventHandler {
+ public:
+  void on_sample(const Sample& sample) override {
+    if (sample.time_ns < mapped_after) (is_mapped ? wrong : before) += 1;
+    if (sample.time_ns > mapped_until) (is_mapped ? behind : wrong) += 1;
+  }
+  void on_mapping(const MappingEvent& event) override { is_mapped |= event.start == start; }
+  void on_fork(Pid, Pid) override {}
+  void on_exec(Pid) override {}
+  void on_exit(Pid) override {}
+  void on_thread_end(Pid, Tid, std::uint64_t) override {}
+
+  Address start = 0;
+  std::uint64_t mapped_after = 0;
+  std::uint64_t mapped_until = 0;
+  bool is_mapped = false;
+  std::size_t before = 0;
+  std::size_t behind = 0;
+  std::size_t wrong = 0;
+};
+
+}  // namespace
+
+TEST_CASE("start: a mapping comes between the samples between which it was made") {
+  SampledChild child([](ChildSide& parent) {
+    parent.burn_until_told();
+    const std::uint64_t before = now_ns();
+    const std::uint64_t start = map_code();
+    const std::uint64_t behind = now_ns();
+    for (const std::uint64_t each : {before, start, behind}) parent.say(each);
+    parent.burn_until_told();
+  });
+  auto sampler = open_sampler({.frequency_hz = 499});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  // Nobody reads the ring meanwhile.
+  const auto wait_for_more = [&] {
+    const std::uint64_t known = sampler->counters().taken;
+    wait_for([&] { return sampler->counters().taken >= known + 50; });
+  };
+  wait_for_more();
+  child.tell();
+  AroundMapping around;
+  around.mapped_after = child.hear();
+  around.start = child.hear();
+  around.mapped_until = child.hear();
+  wait_for_more();
+  REQUIRE(sampler->stop(around));
+  CHECK(around.is_mapped);
+  CHECK(around.before >= 50);
+  CHECK(around.behind >= 50);
+  CHECK(around.wrong == 0);
 }

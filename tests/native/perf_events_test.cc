@@ -18,7 +18,8 @@ using namespace labelscope;
 namespace {
 
 std::vector<std::byte> mapping_record(std::uint32_t protection, std::string_view name) {
-  std::vector<std::byte> bytes(72 + name.size());
+  const std::uint64_t time_ns = 77;
+  std::vector<std::byte> bytes(72 + name.size() + sizeof(time_ns));
   auto put = [&](std::size_t at, auto value) { std::memcpy(&bytes[at], &value, sizeof(value)); };
   put(0, perf_event_header{PERF_RECORD_MMAP2, 0, static_cast<std::uint16_t>(bytes.size())});
   put(8, std::uint32_t{12});
@@ -31,6 +32,7 @@ std::vector<std::byte> mapping_record(std::uint32_t protection, std::string_view
   put(48, std::uint64_t{4711});
   put(64, protection);
   std::memcpy(&bytes[72], name.data(), name.size());
+  put(72 + name.size(), time_ns);
   return bytes;
 }
 
@@ -66,6 +68,7 @@ TEST_CASE("perf_ring: an executable mapping is handed out as the kernel reports 
   REQUIRE(last.device_major == 8);
   REQUIRE(last.device_minor == 1);
   REQUIRE(last.inode == 4711);
+  REQUIRE(last.time_ns == 77);
 }
 
 TEST_CASE("perf_ring: mappings that are not executable are left out") {

@@ -79,6 +79,7 @@ struct Sample {
 
 // An executable mapping that a sampled process has made (dlopen, mostly, or a JIT).
 struct MappingEvent {
+  std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; 0 if that is not known
   Pid pid{};
   Address start = 0;
   std::uint64_t length = 0;
