@@ -248,6 +248,7 @@ Status BpfObject::find_parts() {
   presets_fd_ = map_fd(object_, "presets");
   counters_fd_ = map_fd(object_, "counters");
   endings_fd_ = map_fd(object_, "endings");
+  unsent_ends_fd_ = map_fd(object_, "unsent_ends");
   retries_fd_ = map_fd(object_, "retries");
   free_scratches_fd_ = map_fd(object_, "free_scratches");
   off_cpu_threads_fd_ = map_fd(object_, "off_cpu_threads");
@@ -425,6 +426,14 @@ Result<ls_counters> BpfObject::counters(std::uint32_t entry) const {
 std::vector<ls_ending> BpfObject::endings() const {
   std::vector<ls_ending> all;
   for (const auto& [task, ending] : entries_of<std::uint64_t, ls_ending>(endings_fd_)) {
+    all.push_back(ending);
+  }
+  return all;
+}
+
+std::vector<ls_ending> BpfObject::unsent_ends() const {
+  std::vector<ls_ending> all;
+  for (const auto& [thread, ending] : entries_of<std::uint64_t, ls_ending>(unsent_ends_fd_)) {
     all.push_back(ending);
   }
   return all;

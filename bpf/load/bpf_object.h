@@ -60,6 +60,8 @@ class BpfObject {
   // Returns threads that have ended and that the kernel has not freed yet. Call it after detach():
   // before that, the ring buffer may have records of the same threads.
   std::vector<ls_ending> endings() const;
+  // Returns threads that have been freed, but whose records found no room.
+  std::vector<ls_ending> unsent_ends() const;
   // Waits count from start_waits() to stop_waits(), if the mode samples waits.
   Status start_waits();
   void stop_waits();
@@ -107,6 +109,7 @@ class BpfObject {
   int presets_fd_ = -1;
   int counters_fd_ = -1;
   int endings_fd_ = -1;
+  int unsent_ends_fd_ = -1;
   int retries_fd_ = -1;
   int free_scratches_fd_ = -1;
   int off_cpu_threads_fd_ = -1;

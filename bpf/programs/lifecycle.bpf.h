@@ -31,7 +31,9 @@ static __always_inline void ls_send_thread_end(const struct ls_ending* ending) {
       .time_ns = ending->time_ns,
       .identity = ending->identity,
   };
-  if (bpf_ringbuf_output(&ring, &end, sizeof(end), BPF_RB_NO_WAKEUP))
+  if (!bpf_ringbuf_output(&ring, &end, sizeof(end), BPF_RB_NO_WAKEUP)) return;
+  __u64 key = (__u64)ending->pid << 32 | ending->tid;
+  if (bpf_map_update_elem(&unsent_ends, &key, ending, BPF_ANY))
     ls_add_other(LS_COUNT_LOST_THREAD_NS, ending->thread_ns);
 }
 

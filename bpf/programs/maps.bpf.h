@@ -107,6 +107,15 @@ struct {
   __uint(max_entries, 16384);
 } endings SEC(".maps");
 
+/* The ends of threads for whose records the ring had no room, by the process's number and the
+ * thread's. User space reads them when it stops. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, __u64);
+  __type(value, struct ls_ending);
+  __uint(max_entries, LS_MAX_UNSENT_ENDS);
+} unsent_ends SEC(".maps");
+
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 8 * 1024 * 1024);

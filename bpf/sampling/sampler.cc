@@ -149,7 +149,16 @@ Status LoadedSampler::stop(EventHandler& handler) {
   if (waits_) waits_->take(handler);
   object_->detach();
   events_->end_reports();
+  // Threads have ended since the last look.
+  do {
+    if (Status status = consume(handler); !status) return status;
+  } while (more_);
   held_.give_up([this](const SampleRecord& sample) { hand_out(sample); });
+  for (const ls_ending& ending : object_->unsent_ends()) {
+    if (ending.time_ns < began_ns_) continue;
+    hand_out(clocks_.end(static_cast<Pid>(ending.pid), static_cast<Tid>(ending.tid),
+                         ending.identity, ending.thread_ns));
+  }
   for (const ls_ending& ending : object_->endings()) {
     hand_out(clocks_.end(static_cast<Pid>(ending.pid), static_cast<Tid>(ending.tid),
                          ending.identity, ending.thread_ns));

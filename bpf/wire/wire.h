@@ -141,6 +141,9 @@ struct ls_ending {
   __u32 reserved;
 };
 
+/* So many ends of threads are kept for the end of the recording if the ring has no room. */
+#define LS_MAX_UNSENT_ENDS 4096
+
 /* This is a value of the map of processes. The key is the pid as labelscope's own pid namespace
  * counts. */
 struct ls_process {
