@@ -3,15 +3,32 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "labelscope/saved_pointer.h"
+#include "process/proc_fs.h"
 
 namespace labelscope {
 namespace {
+
+// A zombie hears signals, too. A process whose first thread alone has ended has not.
+bool is_over(Pid pid) {
+  if (kill(raw(pid), 0) != 0 && errno == ESRCH) return true;
+  std::error_code gone;
+  const std::string folder = "/proc/" + std::to_string(raw(pid)) + "/task";
+  std::filesystem::directory_iterator thread(folder, gone);
+  for (; !gone && thread != std::filesystem::directory_iterator(); thread.increment(gone)) {
+    const auto stat = read_thread_stat(thread->path().string() + "/stat");
+    if (stat && !has_ended(stat->state)) return false;
+  }
+  // What cannot be looked at may run.
+  return !gone || gone == std::errc::no_such_file_or_directory;
+}
 
 Error ended(Pid pid) {
   return {ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " has ended"};
@@ -58,7 +75,7 @@ Status ProcessTable::add(Pid pid, ls_process& value) {
   if (contains(pid)) return ended(pid);
   value.first_pointer_known = knows_first_pointer(pid, value, nullptr);
   if (Status status = object_.add_process(pid, value); !status) return status;
-  if (kill(raw(pid), 0) != 0 && errno == ESRCH) {
+  if (is_over(pid)) {
     // The process ended before the entry was added, so on_exit() has not removed it. If it stayed,
     // the next process with this number would be sampled with it.
     Status removed = object_.remove_process(pid);

@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
+#include "process/proc_fs.h"
 #include "support/catch.h"
 
 using namespace labelscope;
@@ -209,6 +211,34 @@ TEST_CASE("sampler: a process that has ended cannot be set") {
   Status status = sampler->set_process(Pid{ended}, {});
   REQUIRE_FALSE(status);
   REQUIRE(status.error().code == ErrorCode::kVanished);
+}
+
+TEST_CASE("sampler: a zombie cannot be set, and a process without its first thread can") {
+  auto sampler = open_sampler();
+  const SampledChild zombie([](ChildSide&) {});
+  wait_for([&] {
+    const auto stat = read_thread_stat("/proc/" + std::to_string(raw(zombie.pid())) + "/stat");
+    return stat && has_ended(stat->state);
+  });
+  const Status status = sampler->set_process(zombie.pid(), {});
+  REQUIRE_FALSE(status);
+  CHECK(status.error().code == ErrorCode::kVanished);
+
+  SampledChild headless([](ChildSide& parent) {
+    static ChildSide* up = &parent;
+    pthread_t thread;
+    auto work = [](void*) -> void* {
+      up->wait_until_told();
+      _exit(0);
+    };
+    if (pthread_create(&thread, nullptr, work, nullptr) != 0) _exit(1);
+    syscall(SYS_exit, 0);
+  });
+  wait_for([&] {
+    const auto stat = read_thread_stat("/proc/" + std::to_string(raw(headless.pid())) + "/stat");
+    return stat && has_ended(stat->state);
+  });
+  CHECK(sampler->set_process(headless.pid(), {}));
 }
 
 TEST_CASE("sampler: a removed process is not sampled any more") {
