@@ -65,6 +65,7 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
   }
   /* The child does not run yet, so no sample uses the entry before this is set. */
   copy->parent = parent_pid;
+  copy->pid = child_pid;
   copy->first_pointer_known = 1; /* fork() has saved the register's value for the child */
   ls_stack_on_fork(parent_pid, child_pid);
   struct ls_process_event event = {

@@ -163,11 +163,13 @@ static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
 struct ls_found_process {
   __u32* exec_count;          /* null if the process is not recorded */
   struct ls_process* process; /* null if it is not sampled */
+  __u32 pid;
 };
 
 /* Every program finds out here which processes are recorded. */
 static __always_inline struct ls_found_process ls_find_process(__u32 pid) {
-  struct ls_found_process found = {.exec_count = bpf_map_lookup_elem(&exec_counts, &pid)};
+  struct ls_found_process found = {.exec_count = bpf_map_lookup_elem(&exec_counts, &pid),
+                                   .pid = pid};
   if (found.exec_count) found.process = bpf_map_lookup_elem(&processes, &pid);
   return found;
 }
@@ -175,7 +177,9 @@ static __always_inline struct ls_found_process ls_find_process(__u32 pid) {
 /* Copies what a sample needs from the entry of the current process, which is sampled. After an exec
  * the recipes are still those of the old program. Until user space brings the new ones, the process
  * gets the recipe of a library that is being loaded: there may be labels, and a later plan will
- * find them. */
+ * find them. The same if the entry has become another process's meanwhile: the kernel uses the room
+ * of an entry again at once when it is replaced, also while a program that an interrupt has stopped
+ * copies it. */
 static __always_inline void ls_copy_process(struct ls_scratch* own,
                                             const struct ls_found_process* found) {
   const struct ls_process* process = found->process;
@@ -183,7 +187,8 @@ static __always_inline void ls_copy_process(struct ls_scratch* own,
   own->exec_count = *found->exec_count;
   own->first_pointer_known = process->first_pointer_known;
   own->plan = process->plan;
-  if (own->exec_count != process->exec_count) {
+  ls_reload();
+  if (own->exec_count != process->exec_count || process->pid != found->pid) {
     own->reading.recipes.count = 1;
     own->reading.recipes.recipe[0].kind = LS_RECIPE_NOT_RELOCATED;
   }

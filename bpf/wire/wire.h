@@ -155,6 +155,8 @@ struct ls_process {
   __u32 first_pointer_known;
   __u32 until_exec; /* it is still labelscope's own child: samples count after an exec */
   __u64 plan;       /* distinguishes recipes: equal label bytes under others mean something else */
+  __u32 pid;        /* the key, which says whose entry it is still when it was copied */
+  __u32 reserved;
 };
 
 /* As many entries as `maybe_recorded` has. */
@@ -295,7 +297,7 @@ LS_ASSERT(sizeof(struct ls_process_event) == 48);
 LS_ASSERT(sizeof(struct ls_thread_end) == 40);
 LS_ASSERT(sizeof(struct ls_thread_time) == 24);
 LS_ASSERT(sizeof(struct ls_ending) == 32);
-LS_ASSERT(sizeof(struct ls_process) == 32 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
+LS_ASSERT(sizeof(struct ls_process) == 40 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
 LS_ASSERT(sizeof(struct ls_label_set_head) == 24);
 LS_ASSERT(sizeof(struct ls_wait_key) == 24);
 LS_ASSERT(sizeof(struct ls_wait_total) == 144);
