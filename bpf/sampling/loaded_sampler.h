@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -77,6 +78,8 @@ class LoadedSampler final : public BpfSampler {
   Status stop(EventHandler& handler) override;
   Counters counters() const override;
   std::string_view event_name() const override { return events_->name(); }
+  Span span() const override { return {began_ns_, ended_ns_}; }
+  std::vector<std::string> remarks() const override { return events_->remarks(); }
   std::vector<WaitTotal> wait_totals() const override {
     return waits_ ? waits_->totals() : std::vector<WaitTotal>{};
   }
@@ -129,6 +132,7 @@ class LoadedSampler final : public BpfSampler {
   ThreadClocks clocks_;
   ThreadTimes thread_times_;
   std::uint64_t began_ns_ = 0;  // when the clocks had begun
+  std::uint64_t ended_ns_ = 0;  // when they were frozen
   std::optional<ProcessTable> processes_;
   std::unique_ptr<StackTables> tables_;
   FirstLooks looks_;  // until sampling begins

@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -26,6 +28,26 @@ constexpr const char* kMaxRate = "/proc/sys/kernel/perf_event_max_sample_rate";
 constexpr const char* kParanoid = "/proc/sys/kernel/perf_event_paranoid";
 // No kernel is built for so many CPUs (CONFIG_NR_CPUS goes up to 8192): this bounds a wrong list.
 constexpr int kMostCpus = 65536;
+
+constexpr std::chrono::seconds kBetweenLooks{1};
+
+// How long an event has been active, in idle, too; nothing if the kernel does not say.
+std::optional<std::uint64_t> active_ns(int event) {
+  struct {
+    std::uint64_t count;
+    std::uint64_t active_ns;
+  } values{};
+  if (read(event, &values, sizeof(values)) != sizeof(values)) return std::nullopt;
+  return values.active_ns;
+}
+
+std::string time_of_day() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  std::array<char, 16> text{};
+  localtime_r(&now, &local);
+  return {text.data(), std::strftime(text.data(), text.size(), "%H:%M:%S", &local)};
+}
 
 std::string first_line(const char* path) {
   std::ifstream file(path);
@@ -62,6 +84,7 @@ perf_event_attr reporter_attributes() {
   attributes.config = PERF_COUNT_SW_DUMMY;
   attributes.mmap = 1;
   attributes.mmap2 = 1;
+  attributes.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;
   return attributes;
 }
 
@@ -268,6 +291,38 @@ void PerfEvents::change_rates(std::span<const std::uint64_t> fired) {
         static_cast<std::uint64_t>(std::max(1.0, counts_cycles_ ? rates[i] : 1e9 / rates[i]));
     if (ioctl(events_[i].event.get(), PERF_EVENT_IOC_PERIOD, &value) != 0) ++rates_not_changed_;
   }
+}
+
+// While the machine sleeps, many go offline at once.
+void PerfEvents::note_processors(const std::vector<int>& cpus, const std::string& what) {
+  if (cpus.empty()) return;
+  processors_not_sampled_ += cpus.size();
+  std::string names;
+  for (const int cpu : cpus) names += (names.empty() ? "" : ", ") + std::to_string(cpu);
+  remarks_.push_back("CPU " + names + ": " + what + ", seen at " + time_of_day() +
+                     "; what runs there is not sampled from then on, and only a new recording "
+                     "does that");
+}
+
+void PerfEvents::look_at_processors() {
+  const auto now = DrawnRates::Clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + kBetweenLooks;
+  std::vector<int> lost;
+  for (Reporter& reporter : reporters_) {
+    const auto active = active_ns(reporter.event.get());
+    if (reporter.is_lost || !active) continue;
+    reporter.is_lost = *active == std::exchange(reporter.active_ns, *active);
+    if (reporter.is_lost) lost.push_back(reporter.cpu);
+  }
+  note_processors(lost, "was offline, and the kernel does not give it its events back");
+  std::vector<int> come;
+  const auto online = parse_cpu_list(first_line(kOnlineCpus));
+  for (const int cpu : online ? *online : std::vector<int>{}) {
+    const auto known = std::ranges::find(reporters_, cpu, &Reporter::cpu);
+    if (known == reporters_.end() && without_events_.insert(cpu).second) come.push_back(cpu);
+  }
+  note_processors(come, "came online after the start, and has no events");
 }
 
 Status PerfEvents::disable() { return set(PERF_EVENT_IOC_DISABLE, "cannot stop a perf event"); }

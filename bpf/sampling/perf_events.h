@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +35,13 @@ class PerfEvents {
   void change_rates(std::span<const std::uint64_t> fired);
   // Returns how long the rates stay as they are; without samples that is for ever.
   std::chrono::milliseconds until_change() const;
+  // Finds processors whose events have ceased: the kernel does not give them back to a processor
+  // that was offline, as all but the first are while the machine sleeps. Nor have processors events
+  // that come later. Call it often: it looks once a second.
+  void look_at_processors();
+  // Sentences about these, and their number.
+  const std::vector<std::string>& remarks() const { return remarks_; }
+  std::uint64_t processors_not_sampled() const { return processors_not_sampled_; }
   // When this returns, no program is running for these events. Mappings are reported still.
   Status disable();
   void end_reports();
@@ -50,6 +59,7 @@ class PerfEvents {
  private:
   PerfEvents() = default;
   Status open_samplers(const SamplerOptions& options, bool hardware);
+  void note_processors(const std::vector<int>& cpus, const std::string& what);
   Status set(unsigned long request, const char* what);
 
   // The event of a CPU that reports mappings, with the ring of both events of that CPU.
@@ -57,6 +67,8 @@ class PerfEvents {
     int cpu;
     UniqueFd event;
     PerfRing ring;
+    std::uint64_t active_ns = 0;  // how long it had been active when it was looked at
+    bool is_lost = false;
   };
 
   // The event of a CPU that samples.
@@ -72,6 +84,10 @@ class PerfEvents {
   bool samples_ = false;  // false if only mappings are reported
   bool counts_cycles_ = false;
   DrawnRates rates_;
+  DrawnRates::Clock::time_point next_look_;
+  std::set<int> without_events_;  // processors that have come since
+  std::vector<std::string> remarks_;
+  std::uint64_t processors_not_sampled_ = 0;
   std::uint64_t rates_not_changed_ = 0;
 };
 

@@ -127,6 +127,7 @@ void LoadedSampler::begin_clocks() {
 void LoadedSampler::freeze_clocks() {
   const auto all = thread_times_.read();
   const std::uint64_t now_ns = WaitingThreads::now_ns();
+  ended_ns_ = now_ns;
   if (!all) {
     for (const Pid pid : object_->pids()) clocks_.freeze(pid);
     return;
@@ -208,6 +209,7 @@ Counters LoadedSampler::counters() const {
   others[Counter::kProcessEventsRecovered] = own_.events_recovered;
   reports_->add_counts(others);
   others[Counter::kRatesNotChanged] = events_->rates_not_changed();
+  others[Counter::kProcessorsNotSampled] = events_->processors_not_sampled();
   if (waits_) waits_->add_counts(result);
   others[Counter::kFirstThreadsNotStopped] = processes_->first_threads_refused();
   tables_->add_counts(others);

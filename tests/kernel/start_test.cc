@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "bpf/load/bpf_object.h"
 #include "bpf/sampling/mapping_reports.h"
@@ -77,6 +78,11 @@ void fork_when_told(ChildSide& parent, bool computes) {
   }
   parent.say(static_cast<std::uint64_t>(pid));
   parent.wait_until_told();
+}
+
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
 std::uint64_t ran_ns(Pid pid) { return process_time(pid).value_or(0); }
@@ -202,6 +208,26 @@ TEST_CASE("start: mappings are reported from the opening to the end of reports")
   CHECK(open_perf_events() == 0);
 }
 
+TEST_CASE("start: a processor whose events have ceased is named, once") {
+  skip_without_bpf();
+  auto events = PerfEvents::open({});
+  REQUIRE(events);
+  events->look_at_processors();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  events->look_at_processors();
+  CHECK(events->remarks().empty());
+  // For the kernel they are then like those of a processor that was offline.
+  events->end_reports();
+  for (int i = 0; i < 3; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    events->look_at_processors();
+  }
+  CHECK(events->processors_not_sampled() == open_perf_events());
+  REQUIRE(events->remarks().size() == 1);
+  CHECK(events->remarks()[0].starts_with("CPU 0"));
+  CHECK(events->remarks()[0].find("was offline") != std::string::npos);
+}
+
 TEST_CASE("start: what is mapped after the end is not reported, and is no loss") {
   SampledChild child([](ChildSide& parent) {
     stay_on_one_processor();
@@ -256,6 +282,23 @@ TEST_CASE("start: a child whose fork was not read has run until the end") {
   CHECK(taken.ends[Tid{raw(grandchild)}] + kTicksNs >= kPastNs);
 }
 
+TEST_CASE("start: no thread waits for longer than the recording lasts") {
+  SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
+  skip_before_linux(6018, "lets no thread sample itself");
+  auto sampler = open_sampler({.mode = SampleMode::kOffCpu});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  const std::uint64_t before = now_ns();
+  REQUIRE(sampler->start());
+  Taken taken;
+  stop_and_balance(*sampler, taken);
+  const auto span = sampler->span();
+  CHECK(span.began_ns >= before);
+  CHECK(span.ended_ns <= now_ns());
+  REQUIRE(sampler->thread_ledgers().threads().size() == 1);
+  CHECK(sampler->thread_ledgers().threads()[0].wall_ns <= span.ended_ns - span.began_ns);
+  CHECK(sampler->thread_ledgers().threads()[0].wall_ns > 0);
+}
+
 TEST_CASE("start: a child that was forked before, and waits all the time, is known") {
   const bool is_set = GENERATE(false, true);
   SampledChild child([](ChildSide& parent) { fork_when_told(parent, false); });
@@ -276,11 +319,6 @@ TEST_CASE("start: a child that was forked before, and waits all the time, is kno
 }
 
 namespace {
-
-std::uint64_t now_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
 
 // Counts samples that come on the wrong side of the mapping of some code.
 class AroundMapping final : public EventHandler {

@@ -99,6 +99,10 @@ constexpr CounterText kTexts[] = {
     {kRatesNotChanged, "rates-not-changed", kProblem,
      "times that the kernel did not change the rate of sampling",
      "samples came at regular times meanwhile"},
+    {kProcessorsNotSampled, "processors-not-sampled", kProblem,
+     "processors that were sampled for a part of the recording, or not at all",
+     "they went offline or came online meanwhile; time is right, and shares are those of the other "
+     "processors"},
     {kFirstThreadsNotStopped, "first-threads-not-stopped", kProblem,
      "processes without labels of their first thread",
      "it must be stopped once for that, and may not be: another process traces it, or ptrace is "

@@ -58,6 +58,7 @@ enum class Counter : std::uint8_t {
   kMappingEventsMalformed,
   kThrottled,
   kRatesNotChanged,
+  kProcessorsNotSampled,
   kFirstThreadsNotStopped,
   kWaitWeightsChanged,
   kUnwindTables,

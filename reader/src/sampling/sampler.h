@@ -186,6 +186,15 @@ class Sampler {
   virtual Status stop(EventHandler& handler) = 0;
 
   virtual Counters counters() const = 0;
+  // When CPU time and waits began and ceased to count, by CLOCK_MONOTONIC, after stop(); zeros if
+  // that is not known better than by the calls.
+  struct Span {
+    std::uint64_t began_ns = 0;
+    std::uint64_t ended_ns = 0;
+  };
+  virtual Span span() const { return {}; }
+  // Sentences about what has happened to the recording that no counter can say.
+  virtual std::vector<std::string> remarks() const { return {}; }
   // Totals of waits, after stop(). They are empty if the mode does not sample waits.
   virtual std::vector<WaitTotal> wait_totals() const { return {}; }
   // How the time of each thread divides, after stop(). It is empty if waits are not sampled.
