@@ -49,7 +49,6 @@ static __always_inline _Bool ls_send_sample(struct ls_scratch* own) {
 static __always_inline void ls_read_current(__u32 index, struct ls_scratch* own) {
   struct ls_thread thread = ls_current_thread();
   own->sample.thread_ns = thread.time_ns;
-  own->sample.identity = thread.identity;
   own->is_worker = config.worker_flag && thread.flags & config.worker_flag;
   if (own->is_worker) {
     /* A thread of io_uring runs no user code. The thread pointer that it has is its creator's. */
@@ -65,9 +64,7 @@ static __always_inline void ls_read_current(__u32 index, struct ls_scratch* own)
  * in the kernel, which frees its memory. Since Linux 6.16 that comes after on_exit(), and is a good
  * part of the CPU time of a short process. */
 static __always_inline void ls_note_ended(struct ls_scratch* own) {
-  struct ls_thread thread = ls_current_thread();
-  own->sample.thread_ns = thread.time_ns;
-  own->sample.identity = thread.identity;
+  own->sample.thread_ns = ls_current_thread().time_ns;
   own->reading.fault.size = 0;
   ls_clear_labels(&own->reading.labels);
 }
@@ -110,6 +107,7 @@ static __always_inline struct ls_scratch* ls_observe(const struct ls_moment* mom
   own->sample.kind = moment->kind;
   own->sample.pid = ids.pid;
   own->sample.tid = ids.tid;
+  own->sample.identity = ls_current_identity();
   bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
   own->ended = found.process == 0;
   own->is_worker = 0;

@@ -29,7 +29,6 @@ struct ls_thread {
   __u64 pointer;
   __u64 time_ns; /* as a thread_ns of wire.h */
   __u32 flags;
-  __u32 identity; /* as in wire.h */
 };
 
 static __always_inline struct ls_thread ls_current_thread(void) {
@@ -45,9 +44,12 @@ static __always_inline struct ls_thread ls_current_thread(void) {
     thread.time_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
     thread.pointer = ls_probe_thread_pointer(task);
   }
-  /* The verifier lets nobody compute with a pointer that it knows, as the one above is. */
-  thread.identity = ls_identity_of(bpf_get_current_task());
   return thread;
+}
+
+/* The verifier lets nobody compute with a pointer that it knows, as the one above is. */
+static __always_inline __u32 ls_current_identity(void) {
+  return ls_identity_of(bpf_get_current_task());
 }
 
 /* Returns the thread pointer, or 0 while the kernel's saved value may be wrong

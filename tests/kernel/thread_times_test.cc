@@ -11,12 +11,14 @@
 #include <map>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "bpf/wire/wire.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
 #include "process/cpu_times.h"
 #include "support/catch.h"
+#include "support/rights.h"
 
 using namespace labelscope;
 using namespace labelscope::test;
@@ -109,6 +111,26 @@ TEST_CASE("sampler: the time of threads that live for less than a tick is whole"
     CHECK(told >= 0.98 * static_cast<double>(end - start) - kTicksNs);
     CHECK(told <= 1.02 * static_cast<double>(after_end - start) + 2 * kTicksNs);
   }
+}
+
+TEST_CASE("sampler: samples of waits know their threads, too") {
+  skip_before_linux(6018, "lets no thread sample itself");
+  // Each thread runs before the recording, and is sampled in both ways.
+  SampledChild child([](ChildSide& side) {
+    const auto work = [&side] {
+      run_for(100'000'000);
+      while (!side.told()) {
+        run_for(2'000'000);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+    };
+    std::vector<std::thread> others;
+    for (int i = 0; i < 4; ++i) others.emplace_back(work);
+    for (std::thread& other : others) other.join();
+  });
+  wait_for([&] { return process_time(child.pid()).value_or(0) >= 400'000'000; });
+  Taken taken;
+  expect_whole_time(child, {.mode = SampleMode::kWall, .frequency_hz = 499}, taken, 500'000'000);
 }
 
 TEST_CASE("sampler: the time of ended threads is lost where there are more than can be kept") {
