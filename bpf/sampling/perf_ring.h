@@ -17,8 +17,9 @@ namespace labelscope {
 
 class PerfRing {
  public:
-  // Bytes for data. They hold about 300 mappings between two reads, on each CPU.
-  static constexpr std::size_t kBytes = 64 << 10;
+  // Bytes for data. They hold about 600 mappings between two reads, on each CPU: what a program that
+  // loads and unloads libraries all the time makes in two seconds.
+  static constexpr std::size_t kBytes = 128 << 10;
 
   struct Handler {
     std::function<void(const MappingEvent&)> on_mapping;

@@ -33,7 +33,7 @@ std::pair<std::uint64_t, std::uint64_t> burn_code();
 // Maps code of this program so many times, which the kernel announces one by one. Returns the last
 // address.
 std::uint64_t map_code(unsigned times = 1);
-// The ring of a processor holds about 300 of these announcements.
+// The ring of a processor holds about 1,000 of these announcements.
 constexpr unsigned kMoreThanARing = 3000;
 
 // The child's end of the pipes.
