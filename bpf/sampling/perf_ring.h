@@ -17,8 +17,8 @@ namespace labelscope {
 
 class PerfRing {
  public:
-  // Bytes for data. They hold about 600 mappings between two reads, on each CPU: what a program that
-  // loads and unloads libraries all the time makes in two seconds.
+  // Bytes for data. They hold about 600 mappings between two reads, on each CPU: so many are made
+  // in two seconds by a program that loads and unloads libraries all the time.
   static constexpr std::size_t kBytes = 128 << 10;
 
   struct Handler {
