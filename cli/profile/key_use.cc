@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/profile/index_table.h"
+#include "cli/profile/wait_reason.h"
 
 namespace labelscope::cli {
 namespace {
@@ -20,18 +21,45 @@ constexpr std::size_t kMostValues = 100;
 // values.
 bool is_identity(std::string_view key) { return key == "trace_id" || key == "span_id"; }
 
-// Only this many keys, those with most values, are tried as the reason.
-constexpr std::size_t kMostCandidates = 16;
-
 // Different sets with equal hashes of 64 bits are not detected: this is a number for people.
-std::size_t sets_without(const std::vector<const LabelSet*>& sets, std::string_view key) {
+std::size_t sets_without(const std::vector<const LabelSet*>& sets,
+                         const std::vector<std::pair<std::string, std::size_t>>& keys) {
   std::unordered_set<std::uint64_t> different;
   for (const LabelSet* set : sets) {
     LabelSet rest = *set;
-    std::erase_if(rest, [key](const Label& label) { return label.key == key; });
+    std::erase_if(rest, [&](const Label& label) {
+      return std::ranges::find(keys, label.key, [](const auto& key) -> const std::string& {
+               return key.first;
+             }) != keys.end();
+    });
     different.insert(hash_of(rest));
   }
   return different.size();
+}
+
+// Leaves out keys, those with most values first, until there are at most `most` sets. The reason of
+// a wait is none of them: the program has not chosen it, and it has few values.
+ManyLabelSets few_by_leaving_out(const std::vector<const LabelSet*>& sets, std::size_t most) {
+  std::unordered_map<std::string_view, std::unordered_set<std::string_view, SecretHash>, SecretHash>
+      values;
+  for (const LabelSet* set : sets) {
+    for (const Label& label : *set) {
+      if (label.key != kWaitKey) values[label.key].insert(label.value);
+    }
+  }
+  std::vector<std::pair<std::size_t, std::string_view>> candidates;
+  candidates.reserve(values.size());
+  for (const auto& [key, of_key] : values) candidates.emplace_back(of_key.size(), key);
+  std::ranges::sort(candidates, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  ManyLabelSets found{sets.size(), {}, sets.size()};
+  for (const auto& [count, key] : candidates) {
+    if (found.without <= most) break;
+    found.keys.emplace_back(key, count);
+    found.without = sets_without(sets, found.keys);
+  }
+  return found;
 }
 
 }  // namespace
@@ -80,27 +108,18 @@ std::optional<ManyLabelSets> many_label_sets(const Profile& profile) {
   }
   if (used.size() <= kManyLabelSets) return std::nullopt;
   std::vector<const LabelSet*> sets;
-  std::unordered_map<std::string_view, std::unordered_set<std::string_view, SecretHash>, SecretHash>
-      values;
-  for (const Index index : used) {
-    sets.push_back(&profile.label_sets[index]);
-    for (const Label& label : *sets.back()) values[label.key].insert(label.value);
-  }
-  std::vector<std::pair<std::size_t, std::string_view>> candidates;
-  candidates.reserve(values.size());
-  for (const auto& [key, of_key] : values) candidates.emplace_back(of_key.size(), key);
-  std::sort(candidates.rbegin(), candidates.rend());
-  candidates.resize(std::min(candidates.size(), kMostCandidates));
-  ManyLabelSets found{used.size(), {}, 0, used.size()};
-  for (const auto& [count, key] : candidates) {
-    const std::size_t without = sets_without(sets, key);
-    if (without < found.without || found.key.empty()) {
-      found.key = key;
-      found.values = count;
-      found.without = without;
-    }
-  }
-  return found;
+  sets.reserve(used.size());
+  for (const Index index : used) sets.push_back(&profile.label_sets[index]);
+  return few_by_leaving_out(sets, kManyLabelSets);
+}
+
+std::vector<std::string> keys_of_many_sets(std::span<const LabelSet> sets, std::size_t most) {
+  std::vector<const LabelSet*> all;
+  all.reserve(sets.size());
+  for (const LabelSet& set : sets) all.push_back(&set);
+  std::vector<std::string> keys;
+  for (auto& [key, values] : few_by_leaving_out(all, most).keys) keys.push_back(std::move(key));
+  return keys;
 }
 
 }  // namespace labelscope::cli

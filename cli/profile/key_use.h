@@ -7,8 +7,11 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/profile/profile.h"
 
@@ -33,13 +36,16 @@ std::string best_key(const Profile& profile);
 inline constexpr std::size_t kManyLabelSets = 10'000;
 
 struct ManyLabelSets {
-  std::size_t sets = 0;     // sets that samples have
-  std::string key;          // the key without which there would be the fewest sets
-  std::size_t values = 0;   // number of its values
-  std::size_t without = 0;  // number of sets without it
+  std::size_t sets = 0;  // sets that samples have
+  // the keys without which there would be few sets, each with the number of its values
+  std::vector<std::pair<std::string, std::size_t>> keys;
+  std::size_t without = 0;  // number of sets without these
 };
 
 // nullopt if there are no more than kManyLabelSets.
 std::optional<ManyLabelSets> many_label_sets(const Profile& profile);
+
+// Returns the keys without which there are at most `most` sets: those with most values.
+std::vector<std::string> keys_of_many_sets(std::span<const LabelSet> sets, std::size_t most);
 
 }  // namespace labelscope::cli

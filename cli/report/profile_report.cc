@@ -113,12 +113,21 @@ void ProfileReport::say_label_sets() const {
   }
   const std::optional<ManyLabelSets> many = many_label_sets(profile_);
   if (!many) return;
-  const std::string key =
-      needs_quotes(many->key) ? quote_terminal(many->key) : escape_terminal(many->key);
-  log::warning(with_thousands(many->sets) + " different label sets make viewers slow: the label " +
-               key + " has " + with_thousands(many->values) + " values, and without it there are " +
-               with_thousands(many->without) + " sets. Leave it out with --label-deny " + key +
-               ", or put its values into 256 groups with --label-hash " + key);
+  std::string keys;
+  std::string what;
+  for (const auto& [key, values] : many->keys) {
+    const std::string shown = needs_quotes(key) ? quote_terminal(key) : escape_terminal(key);
+    keys += (keys.empty() ? "" : ",") + shown;
+    what += (what.empty() ? "" : ", and ") + ("the label " + shown) + " has " +
+            with_thousands(values) + " values";
+  }
+  const bool one = many->keys.size() == 1;
+  std::string advice = "Leave " + std::string(one ? "it" : "them") + " out with --label-deny " + keys;
+  // Groups of two labels are as many pairs as there were sets.
+  if (one) advice += ", or put its values into 256 groups with --label-hash " + keys;
+  log::warning(with_thousands(many->sets) + " different label sets make viewers slow: " + what +
+               ". Without " + (one ? "it" : "them") + " there are " +
+               with_thousands(many->without) + " sets. " + advice);
 }
 
 // Returns what to do next; empty if nothing is known to help.

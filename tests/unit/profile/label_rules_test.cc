@@ -96,7 +96,21 @@ TEST_CASE("many label sets: the key is named without which there are the fewest"
   const auto many = many_label_sets(profile);
   REQUIRE(many);
   CHECK(many->sets == 10'001);
-  CHECK(many->key == "request");
-  CHECK(many->values == 10'001);
+  REQUIRE(many->keys.size() == 1);
+  CHECK(many->keys[0] == std::pair<std::string, std::size_t>("request", 10'001));
   CHECK(many->without == 3);
+}
+
+TEST_CASE("many label sets: labels that are both unique are named together, and never the reason") {
+  Profile profile = requests(10'001, false);
+  for (std::size_t i = 0; i < profile.label_sets.size(); ++i) {
+    profile.label_sets[i].push_back({"span", std::to_string(i), 0});
+    profile.label_sets[i].push_back({"wait", i % 2 == 0 ? "futex" : "read", 0});
+  }
+  const auto many = many_label_sets(profile);
+  REQUIRE(many);
+  REQUIRE(many->keys.size() == 2);
+  CHECK(many->keys[0].first == "request");
+  CHECK(many->keys[1].first == "span");
+  CHECK(many->without == 6);
 }
