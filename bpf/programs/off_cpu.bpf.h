@@ -191,6 +191,8 @@ __noinline int ls_send_account(__u32 tid, __u64 ran_ns, __u64 now) {
   if (bpf_ringbuf_output(&ring, &waits, sizeof(waits), BPF_RB_NO_WAKEUP))
     ls_count_other(LS_COUNT_DROPPED_THREAD_WAITS);
   bpf_map_delete_elem(&off_cpu_threads, &tid);
+  /* It was woken while it exited, too. Nothing makes another entry now that it is not known. */
+  if (config.blame) bpf_map_delete_elem(&woken_threads, &tid);
   return 0;
 }
 
@@ -229,9 +231,13 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_ids ids
                                      struct ls_leaving how, __u64 now) {
   struct ls_found_process found = ls_find_process(ids.pid);
   const _Bool exits = task->flags & LS_TASK_EXITING;
-  /* The last thread of a process waits on, while the process is no longer known. */
-  if (!found.exec_count && !exits) return;
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
+  /* The last thread of a process waits on, while the process is no longer known. Other threads of
+   * one that is not known belong to a process that is no longer recorded. */
+  if (!found.exec_count && !exits) {
+    if (thread) bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
+    return;
+  }
   /* Another thread has the number of one that has ended, by an exec. */
   if (thread && thread->exits && !exits) {
     bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
@@ -350,7 +356,6 @@ int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
   /* Its numbers in a pid namespace may be gone when it leaves its last processor. */
   if (config.pid_namespace != 0)
     ls_send_account(ids.tid, ls_time_of((struct task_struct*)ctx->args[0]), bpf_ktime_get_ns());
-  if (config.blame) bpf_map_delete_elem(&woken_threads, &ids.tid);
   return 0;
 }
 
