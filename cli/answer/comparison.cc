@@ -11,6 +11,7 @@
 #include "cli/format/common/frame_tree.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
+#include "cli/profile/index_table.h"
 #include "cli/profile/key_use.h"
 #include "cli/profile/merge.h"
 
@@ -23,19 +24,59 @@ constexpr std::size_t kFewValues = 100;
 using Kind = ComparedRow::Kind;
 using Parts = std::map<std::pair<Kind, std::string>, ComparedRow::Side>;
 
+// The samples of a row have weighed alike, as far as is known. A total of waits without a sample is
+// one.
+double squares_of(const SampleRow& row) {
+  const auto weight = static_cast<double>(row.weight_ns);
+  return weight * weight / static_cast<double>(std::max<std::uint64_t>(row.count, 1));
+}
+
+void add(ComparedRow::Side& side, std::uint64_t samples, std::uint64_t weight_ns, double squares) {
+  side.samples += samples;
+  side.weight_ns += weight_ns;
+  side.squares += squares;
+}
+
 void add(ComparedRow::Side& side, const SampleRow& row) {
-  side.samples += row.count;
-  side.weight_ns += row.weight_ns;
+  add(side, row.count, row.weight_ns, squares_of(row));
+}
+
+void add(ComparedRow::Side& side, const ComparedRow::Side& more) {
+  add(side, more.samples, more.weight_ns, more.squares);
+}
+
+// Rows that only differ by what no label shows, as one, with the sum of each.
+std::vector<std::pair<SampleRow, ComparedRow::Side>> rows_by_labels(const Profile& profile) {
+  std::vector<SampleRow> rows;
+  std::vector<ComparedRow::Side> sums;
+  IndexTable known;
+  for (SampleRow row : profile.rows) {
+    ComparedRow::Side sum;
+    add(sum, row);
+    row.time_ns = 0;
+    row.flags = 0;
+    row.stack = kNoIndex;
+    const auto next = static_cast<Index>(rows.size());
+    const Index at = known.find_or_insert(row, rows);
+    if (at == next) {
+      rows.push_back(row);
+      sums.emplace_back();
+    }
+    add(sums[at], sum);
+  }
+  std::vector<std::pair<SampleRow, ComparedRow::Side>> both;
+  for (std::size_t i = 0; i < rows.size(); ++i) both.emplace_back(rows[i], sums[i]);
+  return both;
 }
 
 Parts parts_by_label(const Profile& profile, const std::string& key) {
   const RowLabels labels(profile);
   Parts parts;
-  for (const SampleRow& row : aggregate_rows(profile, {.stack = false, .flags = 0})) {
+  for (const auto& [row, sum] : rows_by_labels(profile)) {
     if (std::optional<std::string> value = labels.value(row, key)) {
-      add(parts[{Kind::kValue, *std::move(value)}], row);
+      add(parts[{Kind::kValue, *std::move(value)}], sum);
     } else {
-      add(parts[{is_unreadable(row.outcome) ? Kind::kUnreadable : Kind::kWithout, {}}], row);
+      add(parts[{is_unreadable(row.outcome) ? Kind::kUnreadable : Kind::kWithout, {}}], sum);
     }
   }
   return parts;
@@ -56,7 +97,7 @@ Parts parts_by_function(const Profile& profile, bool and_below) {
   }
   std::map<FrameTree::Name, ComparedRow::Side> sums;
   for (std::size_t i = 0; i < of_stack.size(); ++i) {
-    if (of_stack[i].samples == 0) continue;
+    if (of_stack[i].samples == 0 && of_stack[i].weight_ns == 0) continue;
     const std::vector<Index> none;
     const std::vector<Index>& frames = i < profile.stacks.size() ? profile.stacks[i].frames : none;
     // A function counts once in a stack, however often it has called itself.
@@ -67,10 +108,7 @@ Parts parts_by_function(const Profile& profile, bool and_below) {
       if (!and_below) break;
     }
     if (inside.empty()) inside = {no_stack};
-    for (const FrameTree::Name name : inside) {
-      sums[name].samples += of_stack[i].samples;
-      sums[name].weight_ns += of_stack[i].weight_ns;
-    }
+    for (const FrameTree::Name name : inside) add(sums[name], of_stack[i]);
   }
   Parts parts;
   for (const auto& [name, side] : sums) parts[{Kind::kValue, names.text(name)}] = side;
@@ -100,8 +138,7 @@ std::vector<ComparedRow> compared(Parts a, const Parts& b, const Comparison& bot
     row.a.share = share(row.a, whole_a);
     row.b.share = share(row.b, whole_b);
     row.difference = row.b.share - row.a.share;
-    row.errors = both.has_chance ? standard_errors(row.a.samples, whole_a.samples, row.b.samples,
-                                                   whole_b.samples)
+    row.errors = both.has_chance ? standard_errors(row.a, whole_a, row.b, whole_b)
                  : row.difference == 0
                      ? 0
                      : std::copysign(std::numeric_limits<double>::infinity(), row.difference);
@@ -118,16 +155,19 @@ std::vector<ComparedRow> compared(Parts a, const Parts& b, const Comparison& bot
 
 }  // namespace
 
-double standard_errors(std::uint64_t part_a, std::uint64_t whole_a, std::uint64_t part_b,
-                       std::uint64_t whole_b) {
-  if (whole_a == 0 || whole_b == 0) return 0;
-  const auto variance = [](std::uint64_t part, std::uint64_t whole) {
-    const auto n = static_cast<double>(part);
-    const auto all = static_cast<double>(whole);
-    return (n + 1) * (all - n + 1) / (all * all * all);
+double standard_errors(const ComparedRow::Side& part_a, const ComparedRow::Side& whole_a,
+                       const ComparedRow::Side& part_b, const ComparedRow::Side& whole_b) {
+  if (whole_a.weight_ns == 0 || whole_b.weight_ns == 0) return 0;
+  const auto share = [](const ComparedRow::Side& part, const ComparedRow::Side& whole) {
+    return static_cast<double>(part.weight_ns) / static_cast<double>(whole.weight_ns);
   };
-  const auto share = [](std::uint64_t part, std::uint64_t whole) {
-    return static_cast<double>(part) / static_cast<double>(whole);
+  const auto variance = [&](const ComparedRow::Side& part, const ComparedRow::Side& whole) {
+    const auto all = static_cast<double>(whole.weight_ns);
+    const double mean = all / static_cast<double>(std::max<std::uint64_t>(whole.samples, 1));
+    const double p = share(part, whole);
+    const double rest = std::max(0.0, whole.squares - part.squares);
+    return ((1 - p) * (1 - p) * (part.squares + mean * mean) + p * p * (rest + mean * mean)) /
+           (all * all);
   };
   return (share(part_b, whole_b) - share(part_a, whole_a)) /
          std::sqrt(variance(part_a, whole_a) + variance(part_b, whole_b));

@@ -2,9 +2,14 @@
 //
 // Recordings differ in length and load, so shares of the whole are compared; the amounts stand
 // beside them. Two recordings of the same program are never equal. A difference counts if it is
-// larger than chance makes it: samples come at random times, so a part with n of N samples has, as
-// the next recording would show, sqrt((n + 1) (N - n + 1) / N) samples more or less. The 1 is for
-// parts with few samples or none: nothing seen in A is not nothing there.
+// larger than chance makes it. Samples come at random times, and each brings its weight w. Of a
+// part with the share p, the next recording would show a share that is off by
+//
+//   sqrt((1 - p)^2 sum(w^2 of the part) + p^2 sum(w^2 of the rest)) / sum(w of all)
+//
+// For equal weights, and n of N samples, that is sqrt(n (N - n) / N^3). Waits have other weights:
+// one long wait is one sample. Both the part and the rest count one sample more, of the mean
+// weight, for parts with few samples or none: nothing seen in A is not nothing there.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +33,11 @@ struct ComparedRow {
   struct Side {
     std::uint64_t samples = 0;
     std::uint64_t weight_ns = 0;
-    double share = 0;  // part of the side's whole
+    double squares = 0;  // of the weights of single samples
+    double share = 0;    // part of the side's whole
   } a, b;
   double difference = 0;  // b.share - a.share
-  // the difference in samples, in standard errors; infinite if there is no chance
+  // the difference in standard errors; infinite if there is no chance
   double errors = 0;
   bool is_noise() const { return errors < kSignificant && errors > -kSignificant; }
 };
@@ -57,9 +63,9 @@ struct Comparison {
   std::vector<std::string> left_out;  // keys with too many values to be compared unasked
 };
 
-// Returns how far the two numbers of samples differ, in standard errors.
-double standard_errors(std::uint64_t part_a, std::uint64_t whole_a, std::uint64_t part_b,
-                       std::uint64_t whole_b);
+// Returns how far the shares of two parts differ, in standard errors.
+double standard_errors(const ComparedRow::Side& part_a, const ComparedRow::Side& whole_a,
+                       const ComparedRow::Side& part_b, const ComparedRow::Side& whole_b);
 
 // `names`: what A and B are called, escaped.
 Status render_comparison(const Comparison& comparison, const std::string (&names)[2],

@@ -6,6 +6,7 @@
 #include <random>
 #include <sstream>
 
+#include "cli/format/common/frame_tree.h"
 #include "cli/format/format.h"
 #include "cli/text/escape.h"
 #include "support/catch.h"
@@ -43,6 +44,31 @@ const ComparedRow& row_of(const ComparedTable& table, const std::string& name,
   }
   FAIL("no row " << name);
   return table.rows.front();
+}
+
+// Samples of equal weight.
+ComparedRow::Side part(std::uint64_t samples) {
+  ComparedRow::Side side;
+  side.samples = samples;
+  side.weight_ns = samples * 1'000'000;
+  side.squares = static_cast<double>(samples) * 1e12;
+  return side;
+}
+
+double errors_of(std::uint64_t part_a, std::uint64_t whole_a, std::uint64_t part_b,
+                 std::uint64_t whole_b) {
+  return standard_errors(part(part_a), part(whole_a), part(part_b), part(whole_b));
+}
+
+// Waits of two functions, as many of each, and how long one of each is.
+Profile two_waits(std::uint64_t count, std::uint64_t work_ns, std::uint64_t rest_ns) {
+  SmallProfile made;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    made.sample(made.shop_thread, made.work_stack, made.no_labels, LS_UNLABELLED).weight_ns =
+        work_ns;
+    made.sample(made.shop_thread, kNoIndex, made.no_labels, LS_UNLABELLED).weight_ns = rest_ns;
+  }
+  return made.profile;
 }
 
 constexpr const std::string kNames[2] = {"a.jsonl", "b.jsonl"};
@@ -153,12 +179,12 @@ TEST_CASE("comparison: equal recordings differ in nothing, and few samples prove
   for (const ComparedTable& table : same.tables) {
     for (const ComparedRow& row : table.rows) CHECK(row.is_noise());
   }
-  CHECK(standard_errors(0, 100, 4, 100) < kSignificant);  // one of eight is so by chance
-  CHECK(standard_errors(0, 100, 7, 100) > kSignificant);
-  CHECK(standard_errors(100, 1000, 200, 1000) > 5);
-  CHECK(standard_errors(200, 1000, 100, 1000) < -5);
-  CHECK(standard_errors(1000, 1000, 1000, 1000) == Approx(0));
-  CHECK(standard_errors(0, 0, 5, 10) == Approx(0));
+  CHECK(errors_of(0, 100, 4, 100) < kSignificant);  // one of eight is so by chance
+  CHECK(errors_of(0, 100, 7, 100) > kSignificant);
+  CHECK(errors_of(100, 1000, 200, 1000) > 5);
+  CHECK(errors_of(200, 1000, 100, 1000) < -5);
+  CHECK(errors_of(1000, 1000, 1000, 1000) == Approx(0));
+  CHECK(errors_of(0, 0, 5, 10) == Approx(0));
 }
 
 TEST_CASE("comparison: of what does not differ, one of twenty at most looks as if it did") {
@@ -172,10 +198,34 @@ TEST_CASE("comparison: of what does not differ, one of twenty at most looks as i
       constexpr int kTrials = 4000;
       for (int i = 0; i < kTrials; ++i) {
         const auto all = static_cast<std::uint64_t>(samples);
-        alarms += std::abs(standard_errors(a(dice), all, b(dice), 3 * all)) >= kSignificant ? 1 : 0;
+        alarms += std::abs(errors_of(a(dice), all, b(dice), 3 * all)) >= kSignificant ? 1 : 0;
       }
       CHECK(alarms <= kTrials * 55 / 1000);
     }
+  }
+}
+
+TEST_CASE("comparison: what waits longer differs, though as many waits were sampled") {
+  const Comparison made =
+      compare(two_waits(50, 20'000'000, 20'000'000), two_waits(50, 20'000'000, 60'000'000));
+  const ComparedRow& row = row_of(made.tables.at(0), std::string(kNoStack));
+  CHECK(row.difference == Approx(0.25));
+  CHECK_FALSE(row.is_noise());
+  CHECK(row.errors > 0);
+}
+
+TEST_CASE("comparison: equal shares do not differ, however many samples they have") {
+  SmallProfile one;
+  one.sample(one.shop_thread, one.work_stack, one.no_labels, LS_UNLABELLED).weight_ns =
+      1'000'000'000;
+  for (int i = 0; i < 100; ++i) {
+    one.sample(one.shop_thread, kNoIndex, one.no_labels, LS_UNLABELLED).weight_ns = 10'000'000;
+  }
+  const Comparison made = compare(one.profile, two_waits(50, 20'000'000, 20'000'000));
+  for (const ComparedRow& row : made.tables.at(0).rows) {
+    INFO(row.name);
+    CHECK(row.is_noise());
+    CHECK(row.errors == Approx(0).margin(1e-9));
   }
 }
 
