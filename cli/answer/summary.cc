@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -174,7 +175,8 @@ std::vector<std::size_t> kinds_of(const std::vector<TableRow>& table, const Prof
 // If there are several kinds of time, each has a column behind the one of their sum. If waits were
 // counted by length, two more columns have the median, and what 99 of 100 do not exceed.
 void render_table(const std::string& title, const std::vector<TableRow>& table,
-                  const LeafFunctions& functions, const ShareError& errors, const Profile& profile,
+                  const LeafFunctions& functions,
+                  const std::function<double(const Amount&)>& error_of, const Profile& profile,
                   const SummaryStyle& style, std::ostream& out) {
   const ValueType whole_value = profile.whole_value();
   const std::string& unit = whole_value.unit;
@@ -238,7 +240,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
     if (row.ours) value = paint(style.color, kDim, std::move(value));
     std::string line =
         value + right(percent_text(shares[i]), kShareWidth) +
-        (sampled ? right(error_text(errors.of(row.amount.by_account), style.unicode), error_width)
+        (sampled ? right(error_text(error_of(row.amount), style.unicode), error_width)
                  : std::string()) +
         right(amount_text(row.amount.weight_ns, unit), kTimeWidth);
     for (const std::size_t kind : kinds) {
@@ -271,20 +273,27 @@ Json functions_json(const Amount& amount, const LeafFunctions& functions) {
   });
 }
 
+ShareError errors_of(const std::vector<SampleRow>& rows, const RowLabels& labels) {
+  ShareError errors;
+  for (const SampleRow& row : rows)
+    errors.add_whole(labels.account(row), row.weight_ns, row.count, labels.is_of_total(row));
+  return errors;
+}
+
 // Shows the functions of all samples.
 void render_functions(const Profile& profile, SummaryStyle style, std::ostream& out) {
   constexpr std::size_t kAlone = 3;  // as many lines as three values would have below them
   const RowLabels labels(profile);
   LeafFunctions functions(profile);
-  ShareError errors;
   Amount all;
   for (const SampleRow& row : profile.rows) {
-    errors.add_whole(labels.account(row), row.weight_ns, row.count);
     all.add(row, labels.account(row), functions.of(row));
   }
   style.functions *= kAlone;
   const std::string title = "(all " + escape_terminal(profile.counted) + ")";
-  render_table("function", {{title, std::move(all), true}}, functions, errors, profile, style, out);
+  const auto no_error = [](const Amount&) { return 0; };  // it is the whole
+  render_table("function", {{title, std::move(all), true}}, functions, no_error, profile, style,
+               out);
 }
 
 // Shows which service each process is, if the process has published that.
@@ -321,8 +330,7 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
   const RowLabels labels(profile);
   LeafFunctions functions(profile);
   render_services(profile, out);
-  ShareError errors;
-  for (const SampleRow& row : rows) errors.add_whole(labels.account(row), row.weight_ns, row.count);
+  const ShareError errors = errors_of(rows, labels);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i > 0) out << '\n';
     Grouped grouped = group_by_value(labels, functions, rows, keys[i]);
@@ -330,7 +338,10 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
     if (keys[i] == kFunctionKey) its.functions = 0;  // a function has one function below it: itself
     const WaitsOfKey waits(profile, labels, keys[i]);
     const auto table = table_rows(std::move(grouped), style.max_values, waits, profile);
-    render_table(escape_terminal(keys[i]), table, functions, errors, profile, its, out);
+    const auto error_of = [&](const Amount& amount) {
+      return errors.of(amount.by_account, is_key_of_samples(keys[i]));
+    };
+    render_table(escape_terminal(keys[i]), table, functions, error_of, profile, its, out);
   }
   return flush_output(out);
 }
@@ -341,17 +352,18 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
   const std::vector<SampleRow> rows = aggregate_rows(profile, {.flags = 0});
   const RowLabels labels(profile);
   LeafFunctions functions(profile);
-  ShareError errors;
+  const ShareError errors = errors_of(rows, labels);
   std::uint64_t samples = 0;
   std::uint64_t time_ns = 0;
   for (const SampleRow& row : rows) {
-    errors.add_whole(labels.account(row), row.weight_ns, row.count);
     samples += row.count;
     time_ns += row.weight_ns;
   }
+  bool divides_totals = false;
   const auto amount_json = [&](const Amount& amount) {
     Json json{{"samples", amount.count}, {"time_ns", amount.weight_ns}};
-    if (profile.counts_samples()) json["share_error"] = errors.of(amount.by_account);
+    if (profile.counts_samples())
+      json["share_error"] = errors.of(amount.by_account, divides_totals);
     json["functions"] = functions_json(amount, functions);
     for (std::size_t i = 0; i < profile.kind_count(); ++i) {
       json["times_ns"][profile.values[i].name] = amount.by_value[i];
@@ -371,6 +383,7 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
   for (const std::string& key : keys) {
     const Grouped grouped = group_by_value(labels, functions, rows, key);
     const WaitsOfKey waits(profile, labels, key);
+    divides_totals = is_key_of_samples(key);
     const Json line{{"key", bytes_json(key)},
                     {"samples", samples},
                     {"time_ns", time_ns},

@@ -70,25 +70,78 @@ std::string amount_text(std::uint64_t amount, std::string_view unit) {
          std::string(kUnits[step]);
 }
 
-void ShareError::add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples) {
+void ShareError::add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples,
+                           bool is_total) {
   Account& known = accounts_[account];
-  known.time_ns += static_cast<double>(time_ns);
-  known.samples += static_cast<double>(samples);
-  whole_ns_ += static_cast<double>(time_ns);
+  const auto time = static_cast<double>(time_ns);
+  known.time_ns += time;
+  known.count += static_cast<double>(samples);
+  if (samples != 0) known.squares += time * time / static_cast<double>(samples);
+  known.is_total = is_total;
+  whole_ns_ += time;
+  totals_.reset();
 }
 
-double ShareError::of(const std::map<std::uint32_t, std::uint64_t>& part) const {
+namespace {
+
+// The variance of a share that was estimated with one sample more than `samples`, which makes it
+// smaller.
+double variance_of(double share, double samples) {
+  const double kept = 1 - samples / ((samples + 1) * (samples + 1));
+  return share * (1 - share) / (samples * kept);
+}
+
+}  // namespace
+
+// A part that has `whole_share` of the whole and no sample in this account has the share
+// whole_share / (samples + 1) of it. Its variance has a part by that and one by its square.
+ShareError::Divided ShareError::of_none(const Account& account) {
+  const double samples = account.samples();
+  if (!account.is_total || samples == 0) return {};
+  const double more = samples + 1;
+  const double scale =
+      account.time_ns * account.time_ns / (samples * (1 - samples / (more * more)));
+  return {scale / more, scale / (more * more)};
+}
+
+double ShareError::of(const std::map<std::uint32_t, std::uint64_t>& part,
+                      bool divides_totals) const {
+  if (whole_ns_ == 0) return 0;
+  double part_ns = 0;
+  for (const auto& [account, time_ns] : part) part_ns += static_cast<double>(time_ns);
+  const double whole_share = std::min(1.0, part_ns / whole_ns_);
   double variance = 0;
-  for (const auto& [account, time_ns] : part) {
-    auto known = accounts_.find(account);
-    if (known == accounts_.end() || known->second.time_ns == 0) continue;
-    if (known->second.samples == 0) continue;  // a total of waits: nothing in it was sampled
-    const Account& whole = known->second;
-    const double share = std::min(1.0, static_cast<double>(time_ns) / whole.time_ns);
-    const double weight = whole.time_ns / whole_ns_;
-    variance += weight * weight * share * (1 - share) / whole.samples;
+  Divided others;  // totals of which the part has nothing
+  if (divides_totals) {
+    if (!totals_) {
+      totals_.emplace();
+      for (const auto& [number, account] : accounts_) {
+        totals_->by_share += of_none(account).by_share;
+        totals_->by_square += of_none(account).by_square;
+      }
+    }
+    others = *totals_;
   }
-  return std::sqrt(variance);
+  for (const auto& [number, time_ns] : part) {
+    const auto known = accounts_.find(number);
+    if (known == accounts_.end() || known->second.time_ns == 0) continue;
+    const Account& whole = known->second;
+    const double samples = whole.samples();
+    if (samples == 0) continue;  // a total of waits: nothing in it was sampled
+    const double share = std::min(1.0, static_cast<double>(time_ns) / whole.time_ns);
+    const double square = whole.time_ns * whole.time_ns;
+    if (!divides_totals || !whole.is_total) {
+      variance += square * share * (1 - share) / samples;
+      continue;
+    }
+    const Divided none = of_none(whole);
+    others.by_share -= none.by_share;
+    others.by_square -= none.by_square;
+    variance += square * variance_of((samples * share + whole_share) / (samples + 1), samples);
+  }
+  variance += std::max(0.0, others.by_share * whole_share -
+                                others.by_square * whole_share * whole_share);
+  return std::sqrt(variance) / whole_ns_;
 }
 
 }  // namespace labelscope::cli

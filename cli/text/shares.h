@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,20 +34,41 @@ std::string amount_text(std::uint64_t amount, std::string_view unit);
 // How far a share may be from the truth by chance, as a standard error: two of three recordings lie
 // within it. Samples are independent. But time is shared out within accounts (time_accounts.h)
 // whose sums are exact, so only the division within each of them is uncertain.
+//
+// An account of CPU time has many samples, and they show by themselves how it divides. A total of
+// waits often has a single one: all of its time is in one function then, which does not mean that
+// it was. So what an account divides into is estimated as if it had one sample more, which is like
+// the whole.
 class ShareError {
  public:
-  // Adds samples to the whole.
-  void add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples);
-  // Returns the error of a part, by its time in each account.
-  double of(const std::map<std::uint32_t, std::uint64_t>& part) const;
+  // Adds samples to the whole. `is_total`: the account is a total of waits.
+  void add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples,
+                 bool is_total = false);
+  // Returns the error of a part, by its time in each account. `divides_totals`: totals of waits are
+  // divided by samples alone, as by function, and do not belong to one part each, as by label.
+  double of(const std::map<std::uint32_t, std::uint64_t>& part, bool divides_totals = false) const;
 
  private:
   struct Account {
     double time_ns = 0;
-    double samples = 0;
+    double count = 0;    // samples
+    double squares = 0;  // of their weights
+    bool is_total = false;
+    // Returns how many samples of one weight would be as uncertain. Waits differ in weight; samples
+    // of CPU time stand for equal times, but for where the account was settled.
+    double samples() const {
+      return !is_total ? count : squares == 0 ? 0 : time_ns * time_ns / squares;
+    }
   };
+  struct Divided {
+    double by_share = 0;
+    double by_square = 0;
+  };
+  static Divided of_none(const Account& account);
+
   std::map<std::uint32_t, Account> accounts_;
   double whole_ns_ = 0;
+  mutable std::optional<Divided> totals_;  // of all totals together
 };
 
 }  // namespace labelscope::cli

@@ -90,9 +90,15 @@ const Thread* RowLabels::thread(const SampleRow& row) const {
 Index RowLabels::account(const SampleRow& row) const {
   const Thread* of_row = thread(row);
   if (of_row == nullptr) return kNoIndex;
-  if (waits_.empty() || !is_wait(profile_.values[row.value])) return of_row->account;
+  if (!is_wait(profile_.values[row.value])) return of_row->account;
+  // Of a part of a recording no time of waits is exact.
+  if (waits_.empty()) return kNoIndex;
   const auto total = waits_.find({of_row->pid, row.label_set, row.outcome, row.value});
   return total == waits_.end() ? of_row->account : total->second;
+}
+
+bool RowLabels::is_of_total(const SampleRow& row) const {
+  return row.thread != kNoIndex && account(row) >= profile_.threads.size();
 }
 
 const Process* RowLabels::process(const SampleRow& row) const {

@@ -71,6 +71,8 @@ class RowLabels {
   // A number of those samples whose time together is exact: of those with one Thread::account, or
   // of the waits of one total (Profile::waits). kNoIndex if there is none.
   Index account(const SampleRow& row) const;
+  // Returns whether account() is of waits: a total, or all of a part of a recording.
+  bool is_of_total(const SampleRow& row) const;
   // Returns the empty set if the row has no labels.
   const LabelSet& label_set(const SampleRow& row) const;
   // Returns whether formats must write the row's outcome because its labels do not show it: it is

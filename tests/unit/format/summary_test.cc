@@ -273,6 +273,24 @@ TEST_CASE("shares: what is exact between accounts is not uncertain") {
   CHECK(std::abs(errors.of({{0, 1500}, {1, 500}}) - half) < 1e-9);
 }
 
+TEST_CASE("shares: one sample of a total does not show that all of it is like the sample") {
+  ShareError errors;
+  std::map<std::uint32_t, std::uint64_t> half;
+  for (std::uint32_t total = 0; total < 1000; ++total) {
+    errors.add_whole(total, 1'000'000, 1, true);
+    if (total % 2 == 0) half[total] = 1'000'000;
+  }
+  CHECK(errors.of(half) == 0);  // by label each total is of one row
+  CHECK(std::abs(errors.of(half, true) - std::sqrt(0.5 * 0.5 / 1000)) < 1e-4);
+}
+
+TEST_CASE("shares: a long wait beside short ones is as uncertain as one sample") {
+  ShareError errors;
+  errors.add_whole(0, 9'000, 1, true);
+  errors.add_whole(0, 1'000, 1000, true);
+  CHECK(errors.of({{0, 9'000}}) > std::sqrt(0.9 * 0.1 / 2));
+}
+
 TEST_CASE("summary: shares are of time, not of samples") {
   SmallProfile small;
   small.labelled({{"k", "long"}}).weight_ns = 90'000'000;
