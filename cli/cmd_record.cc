@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/format/common/ledger_text.h"
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "cli/host/own_process.h"
@@ -642,6 +643,9 @@ int Recording::report() {
   const int status = exit_status();
   report.say_ledger();
   if (!written || !shown) return kExitRuntimeError;
+  // What was left out, or given up, has a status of its own, and makes accounts differ.
+  const bool is_whole = left_.empty() && !has_stuck_ && !names_given_up_;
+  if (options_.strict && is_whole && !account_problems(profile_).empty()) return kExitAccount;
   return names_given_up_ ? kExitGivenUp : status;
 }
 

@@ -12,6 +12,7 @@ enum ExitStatus : int {
   kExitNoTarget = 3,    // there is no such process, or it ended before any sample
   kExitPermission = 4,  // a capability or another user is needed
   kExitNoSample = 5,    // the recording succeeded, but it has no sample
+  kExitAccount = 6,     // with --strict: two accounts of the recording's time differ
   // check uses two of these with other meanings. It does not pass on the status of its command.
   kExitFindings = 1,
   kExitUnchecked = 3,  // unreadable, nothing published, no labels seen, or the program failed

@@ -150,8 +150,8 @@ Examples:
   labelscope record -p nginx -o profile.pb.gz -o stacks.folded
   labelscope record -o run.jsonl -- ./server --port 8080
 
-Exit status: 0 ok, 1 runtime error, 2 usage, 3 no such process, 4 permission, 5 no sample taken;
-with -- CMD the command's own status. The manual: man labelscope-record)",
+Exit status: 0 ok, 1 runtime error, 2 usage, 3 no such process, 4 permission, 5 no sample taken,
+6 with --strict: accounts of time differ; with -- CMD the command's own status. The manual: man labelscope-record)",
     .takes_command = true,
     .records = true};
 
@@ -164,6 +164,7 @@ void RecordOptions::declare(OptionList& list) {
   function_names.declare(list, "");
   OutputOptions::declare(list, "labelscope-NAME-PID-TIME.pb.gz and .html");
   declare_drop_to(list, drop_to);
+  list.flag("--strict", "Exit with status 6 if two accounts of the recorded time differ", strict);
   messages.declare(list);
 }
 

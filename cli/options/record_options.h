@@ -61,6 +61,7 @@ struct RecordOptions : OutputOptions {
   std::uint32_t ring_mib = 0;  // 0: as many as the rate needs
   std::uint32_t unwind_mib = 256;
   std::string unwind_cache;     // folder for unwind tables; empty: the usual one; "none": nowhere
+  bool strict = false;          // an account that differs is an exit status
   std::optional<User> drop_to;  // user to become as soon as no more rights are needed
   std::string command_line;     // as the user typed it, for the headers of files
 

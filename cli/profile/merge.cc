@@ -63,6 +63,8 @@ void add(Ledger& to, const Ledger& from) {
   to.time.attributed_ns += from.time.attributed_ns;
   to.time.unsampled_ns += from.time.unsampled_ns;
   to.time.lost_ns += from.time.lost_ns;
+  to.time.twice_ns += from.time.twice_ns;
+  to.time.missing_ns += from.time.missing_ns;
 }
 
 }  // namespace

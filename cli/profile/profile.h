@@ -168,6 +168,10 @@ struct TimeLedger {
   // unknown labels of a kind that was never sampled
   std::uint64_t unsampled_ns = 0;
   std::uint64_t lost_ns = 0;  // time of threads whose end was missed
+  // What other accounts of the same time have less, or more (KernelTotals): the parts above hold
+  // time twice, or they hold time by guess that no thread's account has.
+  std::uint64_t twice_ns = 0;
+  std::uint64_t missing_ns = 0;
   std::uint64_t whole() const { return attributed_ns + unsampled_ns + lost_ns; }
 };
 

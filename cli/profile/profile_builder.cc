@@ -61,7 +61,8 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   ++samples_;
   if (row.outcome == LS_LABELLED) ++labelled_;
 
-  Waiting waiting{row, 0, sample.pid, sample.tid, sample.thread_ns, sample.weight_ns};
+  Waiting waiting{
+      row, 0, sample.pid, sample.tid, sample.time_ns, sample.thread_ns, sample.weight_ns};
   if (timed) {
     profile_.rows.push_back(row);
     weigh(waiting, static_cast<Index>(profile_.rows.size() - 1));
@@ -99,7 +100,7 @@ void ProfileBuilder::enter(const Waiting& sample) {
 // A sample has a weight of its own, or a part of the time of its thread's account.
 void ProfileBuilder::weigh(const Waiting& sample, Index row) {
   if (sample.weight_ns == 0) {
-    accounts_.add_sample(sample.pid, sample.tid, sample.thread_ns, row);
+    accounts_.add_sample(sample.pid, sample.tid, sample.time_ns, sample.thread_ns, row);
   } else {
     profile_.rows[row].weight_ns += sample.weight_ns;
     weighed_ns_ += sample.weight_ns;
@@ -320,9 +321,9 @@ void ProfileBuilder::add_totals(std::span<const WaitTotal> totals, const FindPro
   }
 }
 
-Profile ProfileBuilder::take(std::uint64_t lost_ns, std::uint64_t whole_ns) {
+Profile ProfileBuilder::take(const KernelTotals& totals) {
   enter_waiting();
-  profile_.ledger.time = accounts_.settle(lost_ns, whole_ns);
+  profile_.ledger.time = accounts_.settle(totals);
   profile_.ledger.time.attributed_ns += weighed_ns_;
   profile_.ledger.time.unsampled_ns += unsampled_ns_;
   // What comes next needs memory, too.

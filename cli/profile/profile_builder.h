@@ -107,7 +107,7 @@ class ProfileBuilder {
   void add_blame(std::span<const BlameTotal> totals, const FindProcessOfWaits& find);
   // Settles the accounts and moves out threads, locations, stacks, label sets and rows, and the
   // ledger of time. The caller fills in the rest of the Profile.
-  Profile take(std::uint64_t lost_ns, std::uint64_t whole_ns);
+  Profile take(const KernelTotals& totals = {});
 
  private:
   struct Decoded {  // the result of decoding label bytes
@@ -142,6 +142,7 @@ class ProfileBuilder {
     std::uint64_t hash = 0;
     Pid pid{};
     Tid tid{};
+    std::uint64_t time_ns = 0;
     std::uint64_t thread_ns = 0;
     std::uint64_t weight_ns = 0;
   };

@@ -2,6 +2,7 @@
 #include "cli/profile/time_accounts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace labelscope::cli {
@@ -11,6 +12,8 @@ namespace {
 constexpr std::uint64_t kPeriodsPerStretch = 8;
 // Several scheduler ticks, in a kernel with 100 ticks a second.
 constexpr std::uint64_t kShortestStretch = 50'000'000;
+// In a kernel with 100 ticks a second.
+constexpr std::uint64_t kLongestTick = 10'000'000;
 // A thread's clock may stand still. Its stretch must not grow for ever.
 constexpr std::size_t kMostSamples = 65536;
 
@@ -83,22 +86,30 @@ void TimeAccounts::share(Pool& pool) {
   ledger_.attributed_ns += pool.time_ns;
 }
 
-void TimeAccounts::add_sample(Pid pid, Tid tid, std::uint64_t thread_ns, Index row) {
+void TimeAccounts::add_sample(Pid pid, Tid tid, std::uint64_t time_ns, std::uint64_t thread_ns,
+                              Index row) {
   OpenThread& thread = threads_[raw(tid)];
-  // If the time goes back by much, another thread has this number now, and the end of the first one
-  // was lost. If it goes back by little, the sample has waited for its labels.
-  if (thread_ns + stretch_ns_ < thread.last_ns) {
+  // An older sample has waited for its labels, perhaps for very long: it shares the stretch that is
+  // open now, and changes no time. If a younger one has much less time, another thread has this
+  // number now, and the end of the first one was lost.
+  const bool is_older = time_ns < thread.last_time_ns;
+  const bool is_first = thread.last_row == kNoIndex;
+  if (!is_first && !is_older && (thread.pid != pid || thread_ns + stretch_ns_ < thread.last_ns)) {
     close(thread, thread.last_ns);
     thread = {};
   }
-  thread.pid = pid;
-  thread.last_ns = std::max(thread.last_ns, thread_ns);
-  thread.last_row = row;
+  if (is_first || !is_older) {
+    thread.pid = pid;
+    thread.last_ns = std::max(thread.last_ns, thread_ns);
+    thread.last_time_ns = time_ns;
+    thread.last_row = row;
+  }
   thread.samples.push_back(row);
-  const std::uint64_t time_ns = thread.last_ns - thread.begun_ns;
-  if (time_ns < stretch_ns_ && thread.samples.size() < kMostSamples) return;
-  processes_[raw(pid)].known_ns += time_ns;
-  share(time_ns, thread.samples);
+  const std::uint64_t ran_ns = thread.last_ns - thread.begun_ns;
+  if (ran_ns < stretch_ns_ && thread.samples.size() < kMostSamples) return;
+  processes_[raw(pid)].known_ns += ran_ns;
+  thread.shared_ns += ran_ns;
+  share(ran_ns, thread.samples);
   thread.samples.clear();
   thread.begun_ns = thread.last_ns;
   thread.has_account = true;
@@ -108,6 +119,7 @@ void TimeAccounts::close(OpenThread& thread, std::uint64_t thread_ns) {
   const std::uint64_t rest_ns = std::max(thread_ns, thread.last_ns) - thread.begun_ns;
   ProcessAccount& process = processes_[raw(thread.pid)];
   process.known_ns += rest_ns;
+  process.tails_ns += std::min(thread.shared_ns + rest_ns, kLongestTick);
   if (thread.has_account) {
     if (thread.samples.empty()) thread.samples.push_back(thread.last_row);
     share(rest_ns, thread.samples);
@@ -130,12 +142,10 @@ void TimeAccounts::end_thread(Pid pid, Tid tid, std::uint64_t thread_ns) {
   close(unseen, thread_ns);
 }
 
-void TimeAccounts::end_process(Pid pid, std::uint64_t process_ns) {
+void TimeAccounts::set_process_time(Pid pid, std::uint64_t least_ns, std::uint64_t most_ns) {
   ProcessAccount& process = processes_[raw(pid)];
-  if (process_ns <= process.known_ns) return;
-  process.pool.time_ns += process_ns - process.known_ns;
-  beyond_threads_ns_ += process_ns - process.known_ns;
-  process.known_ns = process_ns;
+  process.least_ns = least_ns;
+  process.most_ns = most_ns;
 }
 
 bool TimeAccounts::settle(Pool& pool) {
@@ -149,19 +159,51 @@ bool TimeAccounts::settle(Pool& pool) {
   return true;
 }
 
-TimeLedger TimeAccounts::settle(std::uint64_t lost_ns, std::uint64_t whole_ns) {
+// The number of samples in so much time is by chance. So many samples may stand for what is three
+// standard errors longer than usual, and never for hours.
+std::uint64_t TimeAccounts::room_for(Pool& pool, std::uint64_t time_ns) const {
+  double samples = 0;
+  for (const auto& [row, count] : pool.samples.sorted()) samples += static_cast<double>(count);
+  const double most = (samples + 3 * std::sqrt(samples) + 3) * static_cast<double>(period_ns_);
+  const auto room = static_cast<std::uint64_t>(most);
+  return std::min(time_ns, room - std::min(room, pool.time_ns));
+}
+
+TimeLedger TimeAccounts::settle(const KernelTotals& totals) {
   for (auto& [tid, thread] : std::exchange(threads_, {})) close(thread, thread.last_ns);
   Pool all;
   std::uint64_t known_ns = 0;
+  std::uint64_t beyond_threads_ns = 0;
   for (auto& [pid, process] : processes_) {
+    const std::uint64_t known_surely =
+        process.known_ns - std::min(process.known_ns, process.tails_ns);
+    if (known_surely > process.most_ns) ledger_.twice_ns += known_surely - process.most_ns;
+    if (process.least_ns > process.known_ns) {
+      const std::uint64_t beyond_ns = process.least_ns - process.known_ns;
+      process.pool.time_ns += beyond_ns;
+      beyond_threads_ns += beyond_ns;
+      process.known_ns = process.least_ns;
+    }
     known_ns += process.known_ns;
     if (!settle(process.pool)) all.take(process.pool);
   }
   // The lost time of a process whose whole time is known is in its pool already.
-  lost_ns -= std::min(lost_ns, beyond_threads_ns_);
+  std::uint64_t lost_ns = totals.lost_ns - std::min(totals.lost_ns, beyond_threads_ns);
+  const std::uint64_t whole_ns = totals.whole_ns;
   if (whole_ns != 0) lost_ns = std::min(lost_ns, whole_ns - std::min(whole_ns, known_ns));
+  if (known_ns > totals.most_ns) {
+    ledger_.twice_ns = std::max(ledger_.twice_ns, known_ns - totals.most_ns);
+  }
+  // It is the whole life of a thread, also before the recording.
+  lost_ns = std::min(lost_ns, totals.most_ns - std::min(totals.most_ns, known_ns));
   known_ns += lost_ns;
-  all.time_ns += whole_ns - std::min(whole_ns, known_ns);
+  // This is of processes that ended before anybody could look at their clocks. Short processes that
+  // were sampled may be like them; those that were not recorded are not.
+  const std::uint64_t unseen_ns = whole_ns - std::min(whole_ns, known_ns);
+  const std::uint64_t alike_ns = totals.has_strangers ? 0 : room_for(all, unseen_ns);
+  ledger_.unsampled_ns += unseen_ns - alike_ns;
+  all.time_ns += alike_ns;
+  ledger_.missing_ns += beyond_threads_ns + unseen_ns;
   processes_.clear();
   if (all.samples.empty()) {
     ledger_.unsampled_ns += all.time_ns;

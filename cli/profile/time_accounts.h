@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,6 +30,16 @@
 
 namespace labelscope::cli {
 
+// What the kernel has counted of all that is recorded, beside the threads that it reports.
+struct KernelTotals {
+  std::uint64_t lost_ns = 0;   // of threads whose records were lost
+  std::uint64_t whole_ns = 0;  // of all processes, also of those that were never seen; 0: not known
+  // Processes that were not recorded are in `whole_ns`.
+  bool has_strangers = false;
+  // More than this is impossible: all processors, from before the start until after the end.
+  std::uint64_t most_ns = std::numeric_limits<std::uint64_t>::max();
+};
+
 class TimeAccounts {
  public:
   // Sets the time of the rows of `profile`, and the account of its threads. The profile must
@@ -36,21 +47,23 @@ class TimeAccounts {
   TimeAccounts(Profile& profile, std::uint64_t period_ns);
 
   // Adds a sample without a weight of its own that is counted in a row of the profile already.
-  // `thread_ns`: Sample::thread_ns.
-  void add_sample(Pid pid, Tid tid, std::uint64_t thread_ns, Index row);
+  // `time_ns`: Sample::time_ns; `thread_ns`: Sample::thread_ns.
+  void add_sample(Pid pid, Tid tid, std::uint64_t time_ns, std::uint64_t thread_ns, Index row);
   void end_thread(Pid pid, Tid tid, std::uint64_t thread_ns);
-  // `process_ns` is the CPU time of the whole process, if it is known. What exceeds the sum of its
-  // threads was never sampled, or lost. Call it when all its threads have ended.
-  void end_process(Pid pid, std::uint64_t process_ns);
-  // Shares out what is left. Call it once. `lost_ns` is the time of threads whose records were
-  // lost. `whole_ns` is the time of all processes, also of those that we never saw; 0: not known.
-  TimeLedger settle(std::uint64_t lost_ns, std::uint64_t whole_ns = 0);
+  // All processes that had this number have run for so long, by their own clocks. What exceeds the
+  // sum of their threads was never sampled, or lost; what is left of that sum beyond `most_ns` was
+  // counted twice. Call it once for each number.
+  void set_process_time(Pid pid, std::uint64_t least_ns, std::uint64_t most_ns);
+  // Shares out what is left. Call it once.
+  TimeLedger settle(const KernelTotals& totals);
 
  private:
   struct OpenThread {
     Pid pid{};
     std::uint64_t begun_ns = 0;  // where the stretch begins
     std::uint64_t last_ns = 0;
+    std::uint64_t last_time_ns = 0;  // the time of the youngest sample
+    std::uint64_t shared_ns = 0;     // in stretches before this one
     Index last_row = kNoIndex;
     bool has_account = false;
     std::vector<Index> samples;  // rows of the samples in this stretch
@@ -78,12 +91,19 @@ class TimeAccounts {
   };
   struct ProcessAccount {
     std::uint64_t known_ns = 0;  // the time of all its threads so far
+    // What the process's clock may lack of it: when a thread ends, the kernel adds what it had
+    // counted at its last update, up to a tick ago, to that clock.
+    std::uint64_t tails_ns = 0;
+    std::uint64_t least_ns = 0;  // by its own clock
+    std::uint64_t most_ns = std::numeric_limits<std::uint64_t>::max();
     Pool pool;
   };
 
   void share(std::uint64_t time_ns, const std::vector<Index>& rows);
   void share(Pool& pool);
   void close(OpenThread& thread, std::uint64_t thread_ns);
+  // Returns how much of `time_ns`, of unlike programs, the samples of this account can stand for.
+  std::uint64_t room_for(Pool& pool, std::uint64_t time_ns) const;
   // Shares out the account if it is as long as a stretch; otherwise returns false.
   bool settle(Pool& pool);
 
@@ -92,7 +112,6 @@ class TimeAccounts {
   std::uint64_t stretch_ns_;
   std::unordered_map<std::int32_t, OpenThread> threads_;  // by thread ID
   std::unordered_map<std::int32_t, ProcessAccount> processes_;
-  std::uint64_t beyond_threads_ns_ = 0;  // time of processes beyond the sum of their threads
   TimeLedger ledger_;
 };
 

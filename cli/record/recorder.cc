@@ -10,7 +10,6 @@
 #include "cli/profile/blame.h"
 #include "cli/profile/merge.h"
 #include "process/child_processes.h"
-#include "process/cpu_times.h"
 
 namespace labelscope::cli {
 namespace {
@@ -27,12 +26,14 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
     : sampler_(std::move(sampler)),
       options_(options),
       process_labels_(options.process_labels),
+      clocks_(options.clocks),
       builder_(options.timed_samples, options.period_ns, options.labels, options.kinds),
       planner_(PlannerOptions{
           .variables = options.variables, .presets = options.presets, .noticed = options.noticed}),
       variables_seen_(options.variables.size()),
       presets_seen_(options.presets.size()),
       has_accounts_(std::ranges::any_of(options.kinds, has_account)),
+      counts_cpu_(std::ranges::find(options.kinds, LS_ON_CPU) != options.kinds.end()),
       samples_waits_(std::ranges::any_of(options.kinds, [](auto kind) { return is_wait(kind); })) {}
 
 Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
@@ -42,12 +43,16 @@ Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
   note_event();
   auto process = track(pid);
   // Time of a process that joins while others are sampled is the recording's from now on.
-  const std::uint64_t time_before = started_ ? process_time(pid).value_or(0) : 0;
+  if (started_) clocks_.expect(pid);
   // The sampler must know the process before it is planned: otherwise an exec between the plan and
   // its use would be missed.
   Status known =
       started_ ? sampler_->set_running_process(pid) : sampler_->set_process(pid, {&kNotPlanned, 1});
-  if (!known) return known;
+  if (!known) {
+    clocks_.forget(pid);
+    return known;
+  }
+  if (started_) clocks_.begin(pid);
   Status status = process->refresh(process_labels_, sampler_->first_look(pid));
   // The sampler knows of the end of each process that it has, so it is enough that this one was
   // there after the sampler was given the number.
@@ -66,13 +71,18 @@ Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
   if (!status) {
     static_cast<void>(sampler_->remove_process(pid));  // keep the first error, which is the reason
     // It may have been sampled meanwhile.
-    if (started_ && is_meant) keep(pid, std::move(process), time_before);
+    if (started_ && is_meant) {
+      keep(pid, std::move(process));
+      clocks_.end(pid);
+    } else {
+      clocks_.forget(pid);
+    }
     return status;
   }
   note_plan(pid, process->plan());
   if (started_) {
     ++plans_;
-    keep(pid, std::move(process), time_before);
+    keep(pid, std::move(process));
     return {};
   }
   if (processes_.empty()) first_ = pid;
@@ -80,12 +90,11 @@ Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
   return {};
 }
 
-void Recorder::keep(Pid pid, std::unique_ptr<TrackedProcess> process, std::uint64_t time_before) {
+void Recorder::keep(Pid pid, std::unique_ptr<TrackedProcess> process) {
   last_process_ = nullptr;
   gone_.erase(pid);
   waits_of_gone_.erase(pid);
   processes_[pid] = std::move(process);
-  time_before_[pid] = time_before;
 }
 
 Status Recorder::add_before_exec(Pid pid, UniqueFd program) {
@@ -131,8 +140,14 @@ Status Recorder::start() {
   note_event();
   table_times_.start(static_cast<std::uint64_t>(
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()));
+  clocks_.expect_start();
+  for (const auto& [pid, process] : processes_) {
+    if (!left_out_.contains(pid)) clocks_.expect(pid);
+  }
   Status status = sampler_->start();
-  for (const auto& [pid, process] : processes_) time_before_[pid] = process_time(pid).value_or(0);
+  for (const auto& [pid, process] : processes_) {
+    if (!left_out_.contains(pid)) clocks_.begin(pid);
+  }
   // This reports children that were forked while everything was prepared (on_fork()).
   if (status) status = sampler_->drain(*this, std::chrono::milliseconds(0));
   started_ = true;
@@ -204,28 +219,36 @@ Status Recorder::stop() {
   for (const auto& [pid, process] : processes_) {
     if (process->ended()) continue;
     const Busy busy(*this, pid);
-    note_time(pid);
     // A process may publish facts about itself at any time, without loading a library.
     process->renew_facts(TrackedProcess::Clock::now());
   }
+  if (!stops_) clocks_.expect_stop();
   Status status = std::exchange(stops_, true) ? Status() : sampler_->stop(*this);
-  // Time beyond the sum of a process's threads was never seen: it is from threads that began and
-  // ended between two reads, and from the last moments of ended threads.
-  for (const auto& [pid, time] : time_at_end_) {
-    auto before = time_before_.find(pid);
-    const std::uint64_t start = before == time_before_.end() ? 0 : before->second;
-    if (time > start) builder_.accounts().end_process(pid, time - start);
+  clocks_.stop();
+  // The kernel sums up only CPU time.
+  if (!counts_cpu_) return status;
+  // A process whose fork was lost may have the number of one whose clock was read.
+  const bool forks_lost = sampler_->counters().others[Counter::kDroppedForks] != 0;
+  for (const auto& [pid, bounds] : clocks_.bounds()) {
+    builder_.accounts().set_process_time(
+        pid, bounds.least_ns, forks_lost ? ProcessClocks::Bounds::kUnknown : bounds.most_ns);
   }
   return status;
 }
 
-void Recorder::note_event() { last_event_ = TrackedProcess::Clock::now(); }
-
-void Recorder::note_time(Pid pid) {
-  // The kernel sums up only CPU time.
-  if (std::ranges::find(options_.kinds, LS_ON_CPU) == options_.kinds.end()) return;
-  if (auto time = process_time(pid)) time_at_end_[pid] = *time;
+KernelTotals Recorder::kernel_totals(const Counters& counters, std::uint64_t whole_ns) const {
+  KernelTotals totals;
+  if (has_accounts_) totals.lost_ns = counters.lost_thread_ns;
+  totals.whole_ns = whole_ns;
+  if (counts_cpu_) totals.most_ns = clocks_.most_of_all();
+  for (const Counter unlike :
+       {Counter::kChildrenNotFollowed, Counter::kChildrenRefused, Counter::kChildrenWithoutFiles}) {
+    totals.has_strangers |= counters_[unlike] != 0 || counters.others[unlike] != 0;
+  }
+  return totals;
 }
+
+void Recorder::note_event() { last_event_ = TrackedProcess::Clock::now(); }
 
 void Recorder::plan(TrackedProcess& process) {
   if (process.is_left_out()) return;
@@ -271,6 +294,7 @@ std::unique_ptr<TrackedProcess> Recorder::track(Pid pid) {
 void Recorder::leave_out(Pid pid) {
   busy_.reset();
   left_out_.insert(pid);
+  clocks_.end(pid);
   static_cast<void>(sampler_->remove_process(pid));
   last_process_ = nullptr;
   if (const auto found = processes_.find(pid); found != processes_.end()) {
@@ -319,6 +343,7 @@ TrackedProcess& Recorder::process_of(Pid pid) {
   // process.
   auto [entry, fresh] = processes_.try_emplace(pid);
   if (fresh) entry->second = track(pid);
+  clocks_.begin_unknown(pid);
   ++counters_[Counter::kForksNotSeen];
   if (sampler_->set_process(pid, {&kNotPlanned, 1})) plan(*entry->second);
   return *entry->second;
@@ -357,7 +382,8 @@ void Recorder::on_fork(Pid parent, Pid child) {
   if (known != nullptr && process_labels_.may_change_after_fork()) process->renew_own_labels();
   // It is sampled from its beginning, whatever had its number before. If it began before the start,
   // what it has run until then does not count.
-  keep(child, std::move(process), started_ ? 0 : process_time(child).value_or(0));
+  keep(child, std::move(process));
+  clocks_.fork(child, !started_);
 }
 
 void Recorder::on_exec(Pid pid) {
@@ -371,7 +397,7 @@ void Recorder::on_exec(Pid pid) {
 void Recorder::on_exit(Pid pid) {
   note_event();
   left_out_.erase(pid);  // the number is used again
-  note_time(pid);        // this works for a zombie, too
+  clocks_.end(pid);
   if (TrackedProcess* process = find(pid)) process->on_exit();
 }
 
@@ -457,7 +483,7 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
     if (options_.blames) builder_.add_blame(sampler_->blame_totals(), find);
     builder_.add_totals(sampler_->wait_totals(), find);
   }
-  Profile profile = builder_.take(has_accounts_ ? counters.lost_thread_ns : 0, time_ns);
+  Profile profile = builder_.take(kernel_totals(counters, time_ns));
   profile.thread_ledgers = sampler_->thread_ledgers();
   Ledger& ledger = profile.ledger;
   ledger.taken = counters.taken;

@@ -25,6 +25,7 @@
 #include "cli/process/pinned_processes.h"
 #include "cli/process/process_labels.h"
 #include "cli/profile/profile_builder.h"
+#include "cli/record/process_clocks.h"
 #include "cli/record/stack_ends.h"
 #include "cli/record/tracked_process.h"
 #include "cli/symbol/early_names.h"
@@ -59,6 +60,7 @@ class Recorder final : private EventHandler {
     ModulePresets presets{};                // labels of stock servers
     ModulePresets noticed{};                // PlannerOptions::noticed
     bool blames = false;                    // waits are blamed on who made threads wait
+    KernelClocks clocks{};
   };
 
   // Samples nothing yet.
@@ -159,13 +161,13 @@ class Recorder final : private EventHandler {
   };
 
   void note_event();
-  void note_time(Pid pid);
   TrackedProcess* find(Pid pid);
   TrackedProcess* find_gone(Pid pid);
   TrackedProcess& process_of(Pid pid);
   ProcessOfWaits process_of_waits(Pid pid);
   std::unique_ptr<TrackedProcess> track(Pid pid);
-  void keep(Pid pid, std::unique_ptr<TrackedProcess> process, std::uint64_t time_before);
+  void keep(Pid pid, std::unique_ptr<TrackedProcess> process);
+  KernelTotals kernel_totals(const Counters& counters, std::uint64_t whole_ns) const;
   void plan(TrackedProcess& process);
   void settle_unplanned(Profile& profile) const;
   bool publishes_nothing(Pid pid) const;
@@ -176,10 +178,7 @@ class Recorder final : private EventHandler {
   std::unique_ptr<Sampler> sampler_;
   Options options_;
   ProcessLabelReader process_labels_;
-  // The CPU time of a process before its sampling began.
-  std::map<Pid, std::uint64_t> time_before_;
-  // The CPU time of ended processes for which we could read it in time.
-  std::map<Pid, std::uint64_t> time_at_end_;
+  ProcessClocks clocks_;
   ModuleTable modules_;
   ProfileBuilder builder_;
   // makes no plan itself; keeps what the planners of all processes know about files
@@ -202,6 +201,7 @@ class Recorder final : private EventHandler {
   TableTimes table_times_;
   std::map<std::string, LostPublisher> lost_publishers_;
   bool has_accounts_;  // some samples share out the time of their threads
+  bool counts_cpu_;    // and that is CPU time
   bool samples_waits_;
   Counts counters_;  // events that only the recorder sees
   std::uint64_t plans_ = 0;

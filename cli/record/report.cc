@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "cli/format/common/ledger_text.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/host/log.h"
 #include "cli/options/values.h"
@@ -66,6 +67,7 @@ void RecordReport::say_problems() const {
   for (const std::string& line : ledger_problems(profile().ledger, opened_.bpf_would_do)) {
     log::warning(line);
   }
+  for (const std::string& line : account_problems(profile())) log::warning(line);
   if (opened_.tables) {
     warn_of_missing_tables(opened_.tables->failures());
     const std::string& folder = options_.unwind_cache;

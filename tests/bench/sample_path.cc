@@ -31,7 +31,7 @@ bool SamplePath::add(std::span<const std::byte> record) {
 
 cli::Profile SamplePath::take() {
   const std::uint64_t samples = builder_.samples();
-  cli::Profile profile = builder_.take(0, 0);
+  cli::Profile profile = builder_.take();
   profile.event = "cpu-clock";
   profile.period_ns = kPeriodNs;
   profile.processes.push_back({Pid{kPid}, "service", {"/usr/lib/libcustomlabels.so"}, {}});

@@ -12,7 +12,7 @@ SOURCE_DIR=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 # shellcheck source=/dev/null
 source "$PROGRAMS"
 # shellcheck disable=SC2034  # for the tests that need them
-readonly exit_ok=0 exit_error=1 exit_usage=2 exit_no_target=3 exit_permission=4 exit_no_sample=5
+readonly exit_ok=0 exit_error=1 exit_usage=2 exit_no_target=3 exit_permission=4 exit_no_sample=5 exit_account=6
 # shellcheck disable=SC2034  # of check
 readonly exit_findings=1 exit_unchecked=3
 
@@ -375,12 +375,21 @@ expect_pprof() {
 }
 
 # expect_ledger <recording.jsonl>: checks that taken is the sum of the outcomes, that written is
-# taken minus dropped, and that the file has as many samples.
+# taken minus dropped, and that the file has as many samples; that these have the attributed time,
+# and that no other account of the kernel differs from it (docs/questions.md, "What does the ledger
+# count?").
 expect_ledger() {
   jq -se '(map(select(.type == "ledger"))[0]) as $ledger
     | $ledger.taken == ($ledger.outcomes | add) and $ledger.written == $ledger.taken - $ledger.dropped
       and ([.[] | select(.type == "sample") | .count] | add) == $ledger.written' "$1" >/dev/null ||
-    fail "the ledger of $1 does not add up: $(tail -n 1 "$1")"
+    fail "the ledger of $1 does not add up: $(grep '"type":"ledger"' "$1")"
+  jq -se '(map(select(.type == "ledger"))[0].time) as $time
+    | (map(select(.type == "header"))[0].backend) as $backend
+    | ($time.attributed_ns + $time.unsampled_ns + $time.lost_ns) as $whole
+    | ([40000000, $whole / 100] | max) as $most
+    | ([.[] | select(.type == "sample") | .weight_ns] | add) == $time.attributed_ns
+      and $time.twice_ns <= $most and ($time.missing_ns <= $most or $backend != "bpf")' "$1" >/dev/null ||
+    fail "accounts of the time of $1 differ: $(grep '"type":"ledger"' "$1")"
 }
 
 # copy_of_bash <name>: makes a program of this name whose functions have names. Its path is in

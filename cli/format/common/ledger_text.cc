@@ -146,6 +146,60 @@ bool adds_up(const Ledger& ledger) {
          (stacks == 0 || stacks == ledger.written);
 }
 
+namespace {
+
+// The clocks of threads are up to a tick of 10 ms behind while these run, at the beginning and at
+// the end; and a thread that was not sampled in its last period may lack that. How many ran is not
+// known: at least two processors, and no more than there are threads.
+bool is_significant(std::uint64_t difference_ns, const Profile& profile) {
+  static constexpr std::uint64_t kTickNs = 10'000'000;
+  static constexpr std::size_t kFewThreads = 4;
+  static constexpr std::size_t kManyThreads = 64;
+  static constexpr std::uint64_t kOneIn = 100;
+  const std::size_t threads = std::clamp(profile.threads.size(), kFewThreads, kManyThreads);
+  // Waits have other accounts.
+  std::uint64_t ran_ns = 0;
+  for (const SampleRow& row : profile.rows) {
+    if (!is_wait(profile.values[row.value])) ran_ns += row.weight_ns;
+  }
+  return difference_ns > std::max({threads * kTickNs, ran_ns / kOneIn, 2 * profile.period_ns});
+}
+
+// Ptrace sees no thread between two looks, so there such time is usual, and the guess is good.
+bool misses_time(const Profile& profile) {
+  return profile.backend == "bpf" && is_significant(profile.ledger.time.missing_ns, profile);
+}
+
+// Returns "; counted twice: 1.40 s".
+std::string differences_text(const Profile& profile) {
+  const TimeLedger& time = profile.ledger.time;
+  std::string text;
+  if (is_significant(time.twice_ns, profile))
+    text += "; counted twice: " + time_text(time.twice_ns);
+  if (misses_time(profile)) text += "; in no thread's account: " + time_text(time.missing_ns);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> account_problems(const Profile& profile) {
+  const TimeLedger& time = profile.ledger.time;
+  std::vector<std::string> lines;
+  if (is_significant(time.twice_ns, profile)) {
+    lines.push_back("counted twice: " + time_text(time.twice_ns) +
+                    " of CPU time, which the recorded processes have not used by their own clocks, "
+                    "or not all processors have (this is a defect of labelscope)");
+  }
+  if (misses_time(profile)) {
+    lines.push_back("missing: " + time_text(time.missing_ns) +
+                    " of CPU time that is in no recorded thread's account: it is of processes that "
+                    "were not sampled, or records of threads were lost");
+  }
+  if (!adds_up(profile.ledger))
+    lines.emplace_back("the ledger does not add up: this is a defect of labelscope");
+  return lines;
+}
+
 std::string time_line(const Profile& profile) {
   const TimeLedger& time = profile.ledger.time;
   const std::vector<std::uint64_t> parts = {time.attributed_ns, time.unsampled_ns, time.lost_ns};
@@ -168,7 +222,8 @@ std::string time_line(const Profile& profile) {
   // The kernel's account covers all samples, and not only those that are left.
   if (!profile.remarks.empty()) return whole + " in these samples" + kinds_text(profile);
   return whole + std::string(kind->account) + " = " + part(0) + " attributed" +
-         kinds_text(profile) + " + " + part(1) + " of threads never sampled + " + part(2) + " lost";
+         kinds_text(profile) + " + " + part(1) + " of threads never sampled + " + part(2) +
+         " lost" + differences_text(profile);
 }
 
 std::string ledger_line(const Profile& profile) {

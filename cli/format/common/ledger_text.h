@@ -31,6 +31,10 @@ std::vector<std::string> worst_threads(const Profile& profile, std::size_t most)
 bool has_large_residue(const Profile& profile);
 // Profile::remarks in one line, as bytes.
 std::string remarks_line(const Profile& profile);
+// Returns what the ledger's numbers say against each other, as sentences: time that was counted
+// twice, or that no thread's account has, beyond what ticks and readings explain; or sums that are
+// wrong. Empty if all is well.
+std::vector<std::string> account_problems(const Profile& profile);
 // Returns whether taken is the sum of outcomes, written is taken without dropped, and each stack
 // has one end.
 bool adds_up(const Ledger& ledger);

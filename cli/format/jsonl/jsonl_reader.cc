@@ -404,7 +404,7 @@ void Reader::take_ledger(Fields& fields) {
   if (const Json* times = fields.find("time"); times != nullptr) {
     Fields time(*times);
     ledger.time = {time.number("attributed_ns"), time.number("unsampled_ns"),
-                   time.number("lost_ns")};
+                   time.number("lost_ns"), time.number("twice_ns"), time.number("missing_ns")};
     if (!time.good()) fields.spoil();
   }
   fields.each("counters", [&](const Json& element) {

@@ -120,14 +120,17 @@ std::optional<ThreadStat> parse_thread_stat(std::string_view text) {
   // As proc(5) counts them, the state is the third.
   constexpr int kState = 3;
   constexpr int kFlags = 9;
+  constexpr int kThreads = 20;
   constexpr int kArguments = 48;
   for (int field = kState + 1; field <= kArguments; ++field) {
     const std::size_t space = text.find(' ');
     if (space == std::string_view::npos) return stat;
     text.remove_prefix(space + 1);
-    if (field != kFlags && field != kArguments) continue;
-    std::uint64_t& value = field == kFlags ? stat.flags : stat.arguments;
-    std::from_chars(text.data(), text.data() + text.size(), value);
+    std::uint64_t* const value = field == kFlags       ? &stat.flags
+                                 : field == kThreads   ? &stat.threads
+                                 : field == kArguments ? &stat.arguments
+                                                       : nullptr;
+    if (value != nullptr) std::from_chars(text.data(), text.data() + text.size(), *value);
   }
   return stat;
 }

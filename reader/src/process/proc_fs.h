@@ -40,6 +40,7 @@ struct ThreadStat {
   // The address at which the arguments of the process begin (mm->arg_start). It is 0 for a reader
   // without the right to trace the process, and for a kernel thread, which has none.
   std::uint64_t arguments = 0;
+  std::uint64_t threads = 0;  // of its process; 0 for some that have ended
   bool of_kernel() const { return (flags & 0x00200000) != 0; }  // PF_KTHREAD
 };
 std::optional<ThreadStat> parse_thread_stat(std::string_view text);

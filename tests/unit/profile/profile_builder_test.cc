@@ -50,7 +50,7 @@ TEST_CASE("profile_builder: equal samples are one row that counts them") {
   }
   CHECK(builder.samples() == 3);
   CHECK(builder.labelled() == 3);
-  Profile profile = builder.take(0, 0);
+  Profile profile = builder.take();
   REQUIRE(profile.rows.size() == 1);
   CHECK(profile.rows[0].count == 3);
   CHECK(profile.rows[0].time_ns == 0);
@@ -68,7 +68,7 @@ TEST_CASE("profile_builder: rows are in the order of their first samples, and no
       add(builder, process, input);
     }
   }
-  const Profile profile = builder.take(0, 0);
+  const Profile profile = builder.take();
   REQUIRE(profile.rows.size() == kRows);
   for (std::size_t i = 0; i < kRows; ++i) {
     CHECK(profile.rows[i].count == kRows - i);
@@ -94,7 +94,7 @@ TEST_CASE("profile_builder: a sample weighs what it brings along, and is of its 
   sample(LS_WAITING, 5, 100);
   sample(LS_ON_CPU, 0, 400);
   builder.accounts().end_thread(Pid{1}, Tid{1}, 1000);
-  const Profile profile = builder.take(0, 0);
+  const Profile profile = builder.take();
   REQUIRE(profile.values == std::vector{time_value(LS_ON_CPU), time_value(LS_WAITING)});
   // The samples are equal but for their kind.
   REQUIRE(profile.rows.size() == 2);
@@ -117,7 +117,7 @@ TEST_CASE("profile_builder: where the kernel knows no time, periods are shared o
   view.kind = LS_RUNNABLE;
   view.weight_ns = 33;
   builder.add(view, process);
-  const Profile profile = builder.take(0, 0);
+  const Profile profile = builder.take();
   REQUIRE(profile.rows.size() == 2);
   CHECK(profile.values.at(profile.rows[1].value) == time_value(LS_RUNNABLE));
   CHECK(profile.rows[0].weight_ns == 1000);
@@ -132,7 +132,7 @@ TEST_CASE("profile_builder: a lossless recording keeps each sample with its time
   add(builder, process, input);
   input.time = 6;
   add(builder, process, input);
-  Profile profile = builder.take(0, 0);
+  Profile profile = builder.take();
   REQUIRE(profile.rows.size() == 2);
   CHECK(profile.rows[0].time_ns == 5);
   CHECK(profile.rows[1].time_ns == 6);
@@ -147,7 +147,7 @@ TEST_CASE("profile_builder: beyond the number of timed samples, equal ones share
     input.time = 10 + i;
     add(builder, process, input);
   }
-  Profile profile = builder.take(0, 0);
+  Profile profile = builder.take();
   REQUIRE(profile.rows.size() == 3);
   CHECK(profile.rows[1].time_ns == 11);
   CHECK(profile.rows[2].time_ns == 0);
@@ -179,7 +179,7 @@ TEST_CASE(
   other = base;
   other.end = LS_STACK_ROOT;
   add(builder, process, other);
-  CHECK(builder.take(0, 0).rows.size() == 7);
+  CHECK(builder.take().rows.size() == 7);
 }
 
 TEST_CASE("profile_builder: return addresses point into the call, the leaf stays where it is") {
@@ -188,7 +188,7 @@ TEST_CASE("profile_builder: return addresses point into the call, the leaf stays
   Input input;
   input.kernel = {0xffff000000000010, 0xffff000000000020};
   add(builder, process, input);
-  Profile profile = builder.take(0, 0);
+  Profile profile = builder.take();
   REQUIRE(profile.stacks.size() == 1);
   std::vector<Address> addresses;
   for (Index location : profile.stacks[0].frames)
@@ -206,7 +206,7 @@ TEST_CASE("profile_builder: a frame found along a frame pointer is a place of it
   input.user[1] |= LS_FRAME_BY_FP;
   add(builder, process, input);
   add(builder, process, input);
-  const Profile profile = builder.take(0, 0);
+  const Profile profile = builder.take();
   REQUIRE(profile.stacks.size() == 2);
   REQUIRE(profile.rows.size() == 2);
   const Location& by_table = profile.locations[profile.stacks[0].frames[1]];
@@ -230,7 +230,7 @@ TEST_CASE("profile_builder: a stack is cut where it leaves all code") {
   input.end = LS_STACK_CHAIN_ENDED;
   input.user = {0x2000, 0x3001};
   add(builder, process, input);
-  Profile profile = builder.take(0, 0);
+  Profile profile = builder.take();
   REQUIRE(profile.stacks.size() == 1);
   CHECK(profile.stacks[0].frames.size() == 2);
   CHECK(profile.rows[0].count == 3);
@@ -242,7 +242,7 @@ TEST_CASE("profile_builder: the leaf stays, wherever it is") {
   Input input;
   input.user = {0x500, 0x3001};
   add(builder, process, input);
-  CHECK(builder.take(0, 0).stacks[0].frames.size() == 2);
+  CHECK(builder.take().stacks[0].frames.size() == 2);
 }
 
 TEST_CASE("profile_builder: where kernel frames end makes a difference") {
@@ -255,7 +255,7 @@ TEST_CASE("profile_builder: where kernel frames end makes a difference") {
   input.kernel = {};
   input.user = {0x2000, 0x3001};
   add(builder, process, input);
-  CHECK(builder.take(0, 0).stacks.size() == 2);
+  CHECK(builder.take().stacks.size() == 2);
 }
 
 TEST_CASE("profile_builder: after the mappings changed the same address is another place") {
@@ -266,7 +266,7 @@ TEST_CASE("profile_builder: after the mappings changed the same address is anoth
   process.module = 8;
   ++process.addresses;
   add(builder, process, input);
-  Profile profile = builder.take(0, 0);
+  Profile profile = builder.take();
   REQUIRE(profile.stacks.size() == 2);
   CHECK(profile.locations[profile.stacks[1].frames[0]].module == 8);
 }
@@ -279,7 +279,7 @@ TEST_CASE("profile_builder: equal label bytes are decoded once, flags of decodin
   add(builder, process, input);
   add(builder, process, input);
   CHECK(process.decodings == 1);
-  Profile profile = builder.take(0, 0);
+  Profile profile = builder.take();
   REQUIRE(profile.rows.size() == 1);
   CHECK(profile.rows[0].flags == LS_DUPLICATE_KEY);
 }
@@ -292,7 +292,7 @@ TEST_CASE("profile_builder: a sample of whose values nothing is a label is unlab
   add(builder, process, input);
   CHECK(builder.labelled() == 0);
   CHECK(builder.undecoded()[LS_UNLABELLED] == 1);
-  Profile profile = builder.take(0, 0);
+  Profile profile = builder.take();
   REQUIRE(profile.rows.size() == 1);
   CHECK(profile.rows[0].outcome == LS_UNLABELLED);
 }
@@ -305,7 +305,7 @@ TEST_CASE("profile_builder: label sets are sets: their order in memory makes no 
   add(builder, process, input);
   input.labels = bytes({'b', 'a'});
   add(builder, process, input);
-  CHECK(builder.take(0, 0).label_sets.size() == 1);
+  CHECK(builder.take().label_sets.size() == 1);
 }
 
 TEST_CASE("profile_builder: publishers that changed places are kept apart") {
@@ -317,7 +317,7 @@ TEST_CASE("profile_builder: publishers that changed places are kept apart") {
   process.shift = 1;
   ++process.publishers;
   add(builder, process, input);
-  Profile profile = builder.take(0, 0);
+  Profile profile = builder.take();
   REQUIRE(profile.label_sets.size() == 2);
   CHECK(profile.label_sets[0][0].publisher == 0);
   CHECK(profile.label_sets[1][0].publisher == 1);
@@ -333,7 +333,7 @@ TEST_CASE("profile_builder: a thread keeps the last name it had") {
   renamed.tid = Tid{1};
   renamed.comm = "renamed";
   builder.add(renamed, process);
-  Profile profile = builder.take(0, 0);
+  Profile profile = builder.take();
   REQUIRE(profile.threads.size() == 1);
   CHECK(profile.threads[0].name == "renamed");
 }

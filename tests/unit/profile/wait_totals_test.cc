@@ -36,7 +36,7 @@ TEST_CASE("wait_totals: a wait has the label of its reason, unless its thread ha
   process.key = "wait";
   ++process.publishers;
   wait(LS_WAITING, SYS_read, labels);
-  const Profile profile = builder.take(0, 0);
+  const Profile profile = builder.take();
   std::vector<std::string> reasons;
   for (const SampleRow& row : profile.rows) {
     const LabelSet& set = profile.label_sets[row.label_set];
@@ -102,7 +102,7 @@ TEST_CASE("wait_totals: weights of chance are fitted to the total, to the nanose
   for (const std::uint64_t weight : {10, 30, 7, 3}) builder.add(a_wait(weight), process);
   const WaitTotal totals[] = {a_total(LS_UNLABELLED, 99), a_total(kUnknownLabels, 5, LS_RUNNABLE)};
   builder.add_totals(totals, always(process));
-  const Profile profile = builder.take(0, 0);
+  const Profile profile = builder.take();
   CHECK(weights_of(profile) == std::vector<std::uint64_t>{19, 62, 13, 5});
   CHECK(profile.ledger.time.attributed_ns == 99);
   // No wait for a processor was drawn, and of what labels they were is not known.
@@ -127,7 +127,7 @@ TEST_CASE("wait_totals: each label set has the time of its own total") {
   const WaitTotal totals[] = {a_total(1000, 60'000), a_total(1001, 7000), a_total(1002, 11'000),
                               a_total(999'999, 3)};  // this number came with a record that was lost
   builder.add_totals(totals, always(process));
-  const Profile profile = builder.take(0, 0);
+  const Profile profile = builder.take();
   CHECK(weights_of(profile) == std::vector<std::uint64_t>{20'000, 40'000, 7000, 3, 11'000});
   // "c" was never sampled: its time has a row that counts no sample, and a thread without a number.
   const SampleRow& unsampled = profile.rows.back();
@@ -149,7 +149,7 @@ TEST_CASE("wait_totals: a wait that has not ended comes beside the total of thos
   builder.add(a_wait(10), process);
   const WaitTotal totals[] = {a_total(LS_UNLABELLED, 10)};
   builder.add_totals(totals, always(process));
-  const Profile profile = builder.take(0, 0);
+  const Profile profile = builder.take();
   CHECK(weights_of(profile) == std::vector<std::uint64_t>{1000, 10});
   CHECK(profile.waits.at(0).time_ns == 10);
 }
@@ -166,7 +166,7 @@ TEST_CASE("wait_totals: time without labels of a thread has those of its process
     gone.process = nullptr;
     builder.add_totals(totals, [&](Pid) { return gone; });
   }
-  const Profile profile = builder.take(0, 0);
+  const Profile profile = builder.take();
   CHECK(weights_of(profile) == std::vector<std::uint64_t>{99});
   CHECK(labels_of(profile, profile.waits.at(0).label_set) == "own=web ");
 }
@@ -184,14 +184,14 @@ TEST_CASE("wait_totals: a key that gets its name later names all time, and conse
   const WaitTotal totals[] = {a_total(1000, 60)};
   SECTION("with the same plan") {
     builder.add_totals(totals, always(process));
-    const Profile profile = builder.take(0, 0);
+    const Profile profile = builder.take();
     CHECK(labels_of(profile, profile.waits.at(0).label_set) == "route=a ");
     CHECK(weights_of(profile) == std::vector<std::uint64_t>{10, 50});
   }
   SECTION("but not if publishers have changed places") {
     ++process.plans;
     builder.add_totals(totals, always(process));
-    const Profile profile = builder.take(0, 0);
+    const Profile profile = builder.take();
     CHECK(labels_of(profile, profile.waits.at(0).label_set) == "key 1=a ");
     CHECK(weights_of(profile) == std::vector<std::uint64_t>{40, 20});
   }
@@ -205,7 +205,7 @@ TEST_CASE("wait_totals: samples of no total take no time of another reason") {
   WaitTotal other = a_total(LS_UNLABELLED, 60);
   other.system_call = SYS_write;
   builder.add_totals({&other, 1}, always(process));
-  const Profile profile = builder.take(0, 0);
+  const Profile profile = builder.take();
   CHECK(weights_of(profile) == std::vector<std::uint64_t>{0, 60});
 }
 
@@ -220,7 +220,7 @@ TEST_CASE(
   builder.name_labels(1000, kA, process);
   const WaitTotal totals[] = {a_total(1000, 60), a_total(LS_UNLABELLED, 2000)};
   builder.add_totals(totals, always(process));
-  CHECK(weights_of(builder.take(0, 0)) == std::vector<std::uint64_t>{60, 2000});
+  CHECK(weights_of(builder.take()) == std::vector<std::uint64_t>{60, 2000});
 }
 
 TEST_CASE("wait_totals: an open wait takes nothing from one that came before it") {
@@ -232,7 +232,7 @@ TEST_CASE("wait_totals: an open wait takes nothing from one that came before it"
   builder.add(open, process);
   const WaitTotal totals[] = {a_total(kUnknownLabels, 5)};
   builder.add_totals(totals, always(process));
-  const Profile profile = builder.take(0, 0);
+  const Profile profile = builder.take();
   CHECK(weights_of(profile) == std::vector<std::uint64_t>{5, 1000});
   CHECK(profile.ledger.time.attributed_ns == 1005);
 }
@@ -248,6 +248,6 @@ TEST_CASE("wait_totals: a sample that was unreadable takes nothing from the tota
   builder.name_labels(1000, kA, process);
   const WaitTotal totals[] = {a_total(1000, 60)};
   builder.add_totals(totals, always(process));
-  const Profile profile = builder.take(0, 0);
+  const Profile profile = builder.take();
   CHECK(weights_of(profile) == std::vector<std::uint64_t>{60, 0});
 }

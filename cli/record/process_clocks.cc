@@ -1,0 +1,102 @@
+#include "cli/record/process_clocks.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "process/cpu_times.h"
+#include "process/proc_fs.h"
+
+namespace labelscope::cli {
+namespace {
+
+// The last thread of a process that has ended leaves the processor for good a moment after it has
+// become a zombie, and its clock may be a tick behind until then.
+constexpr std::uint64_t kLastMoment = 10'000'000;
+
+std::uint64_t difference(std::uint64_t more, std::uint64_t less) {
+  return more - std::min(more, less);
+}
+
+// Adds without leaving kUnknown.
+std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
+  return a > ProcessClocks::Bounds::kUnknown - b ? ProcessClocks::Bounds::kUnknown : a + b;
+}
+
+}  // namespace
+
+std::optional<ClockReading> KernelClocks::read_process_clock(Pid pid) {
+  // This comes before the time: a state that changes meanwhile makes the bound wider, never false.
+  const auto stat = read_thread_stat("/proc/" + std::to_string(raw(pid)) + "/stat");
+  const auto time = process_time(pid);
+  if (!time) return std::nullopt;
+  return ClockReading{*time, stat && stat->state == 'Z' && stat->threads <= 1};
+}
+
+std::uint64_t KernelClocks::read_processor_clock() {
+  const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(now.count()) *
+         static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF));
+}
+
+void ProcessClocks::expect(Pid pid) {
+  const auto now = clocks_.process(pid);
+  lives_[pid] = {.least_before = now ? now->time_ns : 0, .most_before = {}, .least_end = 0};
+}
+
+void ProcessClocks::begin(Pid pid) {
+  const auto now = clocks_.process(pid);
+  if (now) lives_[pid].most_before = now->time_ns;
+}
+
+void ProcessClocks::fork(Pid pid, bool before_start) {
+  // The end of what had this number before was not reported.
+  if (const auto known = lives_.find(pid); known != lives_.end()) add(pid, known->second, {});
+  lives_[pid] = {.least_before = 0, .most_before = 0, .least_end = 0};
+  if (before_start) begin(pid);
+}
+
+void ProcessClocks::begin_unknown(Pid pid) {
+  lives_.erase(pid);
+  bounds_[pid].most_ns = Bounds::kUnknown;
+}
+
+void ProcessClocks::add(Pid pid, const Life& life, std::optional<std::uint64_t> most_end) {
+  Bounds& bounds = bounds_[pid];
+  if (life.most_before) bounds.least_ns += difference(life.least_end, *life.most_before);
+  bounds.most_ns =
+      most_end ? sum(bounds.most_ns, difference(*most_end, life.least_before)) : Bounds::kUnknown;
+}
+
+void ProcessClocks::end(Pid pid) {
+  const auto known = lives_.find(pid);
+  if (known == lives_.end()) return;
+  std::optional<std::uint64_t> most_end;
+  if (const auto last = clocks_.process(pid)) {
+    // While the sampler stops, its clocks of threads stand still already.
+    if (!is_stopping_) known->second.least_end = last->time_ns;
+    if (last->is_final) most_end = last->time_ns + kLastMoment;
+  }
+  add(pid, known->second, most_end);
+  lives_.erase(known);
+}
+
+void ProcessClocks::expect_stop() {
+  is_stopping_ = true;
+  for (auto& [pid, life] : lives_) {
+    if (const auto now = clocks_.process(pid)) life.least_end = now->time_ns;
+  }
+}
+
+void ProcessClocks::stop() {
+  for (const auto& [pid, life] : lives_) {
+    const auto now = clocks_.process(pid);
+    add(pid, life, now ? std::optional(now->time_ns) : std::nullopt);
+  }
+  lives_.clear();
+  most_of_all_ = clocks_.processors() - started_at_;
+}
+
+}  // namespace labelscope::cli

@@ -1,0 +1,91 @@
+// What the kernel's clocks of whole processes say about the time of a recording. The time that is
+// shared out among samples comes from the clocks of threads, as BPF reports them; these clocks are
+// another account of the same time, so the two can contradict each other:
+//
+//   process clock    |--- before ---|-------------- recorded --------------|-- after --|
+//   it is read at    least    most                                  least    most
+//                        start()                                        stop()
+//
+// The recording begins between two readings and ends between two others, so all its threads
+// together have run for at least (least end - most beginning) and at most (most end - least
+// beginning). A process that is forked meanwhile begins at 0.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "labelscope/ids.h"
+
+namespace labelscope::cli {
+
+struct ClockReading {
+  std::uint64_t time_ns = 0;
+  bool is_final = false;  // no thread of the process runs any more
+};
+
+// Where the readings come from.
+struct KernelClocks {
+  // The clock of a process; nothing once it is gone. A zombie is not gone.
+  std::function<std::optional<ClockReading>(Pid)> process = read_process_clock;
+  // How long all processors together have existed, in nanoseconds.
+  std::function<std::uint64_t()> processors = read_processor_clock;
+
+  static std::optional<ClockReading> read_process_clock(Pid pid);
+  static std::uint64_t read_processor_clock();
+};
+
+class ProcessClocks {
+ public:
+  // The time of all that had one process number, since the recording began.
+  struct Bounds {
+    std::uint64_t least_ns = 0;
+    std::uint64_t most_ns = 0;
+    static constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+  };
+
+  explicit ProcessClocks(KernelClocks clocks) : clocks_(std::move(clocks)) {}
+
+  // Call this before the sampler starts.
+  void expect_start() { started_at_ = clocks_.processors(); }
+  // Call these before and after the sampler begins to count the process's time.
+  void expect(Pid pid);
+  void begin(Pid pid);
+  // It was not sampled after all.
+  void forget(Pid pid) { lives_.erase(pid); }
+  // For a process that began at a moment that nobody knows.
+  void begin_unknown(Pid pid);
+  // For a process that was forked while its parent was sampled: `before_start` if the sampler
+  // counts its time from a moment after the fork that nobody knows.
+  void fork(Pid pid, bool before_start);
+  // Call this when the process has ended: it may still be a zombie. Its number may come again.
+  void end(Pid pid);
+  // Call these before and after the sampler stops.
+  void expect_stop();
+  void stop();
+  const std::map<Pid, Bounds>& bounds() const { return bounds_; }
+  // After stop(): no recording of this length has more time on processors.
+  std::uint64_t most_of_all() const { return most_of_all_; }
+
+ private:
+  // A process that runs.
+  struct Life {
+    std::uint64_t least_before = 0;
+    std::optional<std::uint64_t> most_before;  // nothing: it could not be read
+    std::uint64_t least_end = 0;
+  };
+  // `most_end`: nothing if that is not known.
+  void add(Pid pid, const Life& life, std::optional<std::uint64_t> most_end);
+
+  KernelClocks clocks_;
+  bool is_stopping_ = false;
+  std::uint64_t started_at_ = 0;
+  std::uint64_t most_of_all_ = Bounds::kUnknown;
+  std::map<Pid, Life> lives_;
+  std::map<Pid, Bounds> bounds_;
+};
+
+}  // namespace labelscope::cli
