@@ -567,7 +567,17 @@ void Recording::take_profile() {
   profile_.start_unix_ns = nanoseconds_of(start_unix_.time_since_epoch());
   profile_.start_monotonic_ns = nanoseconds_of(start_.time_since_epoch());
   profile_.duration_ns = nanoseconds_of(end_ - start_);
+  if (const auto span = recorder_->sampler().span(); span.ended_ns != 0) {
+    // Time began to count before the sampler's start returned, and ceased before its stop did.
+    profile_.start_unix_ns -= profile_.start_monotonic_ns - span.began_ns;
+    profile_.start_monotonic_ns = span.began_ns;
+    profile_.duration_ns = span.ended_ns - span.began_ns;
+  }
   for (const std::string& left : left_) profile_.remarks.push_back(left);
+  for (const std::string& remark : recorder_->sampler().remarks()) {
+    log::warning(remark);
+    profile_.remarks.push_back(remark);
+  }
 }
 
 void Recording::name_addresses() {
