@@ -64,6 +64,9 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
     return 0;
   }
   /* The child does not run yet, so no sample uses the entry before this is set. */
+  /* The parent's entry was reused for another process while it was copied: these are no recipes of
+   * the child's. */
+  if (copy->pid != parent_pid) copy->exec_count = child_exec_count + 1;
   copy->parent = parent_pid;
   copy->pid = child_pid;
   copy->first_pointer_known = 1; /* fork() has saved the register's value for the child */

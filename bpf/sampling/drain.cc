@@ -28,6 +28,11 @@ int LoadedSampler::on_record(void* self, void* data, std::size_t size) {
 
 void LoadedSampler::take(std::span<const std::byte> bytes) {
   auto record = decode_record(bytes);
+  // The final counters have these as pending, and what was drawn of waits has been handed out.
+  const bool is_late = final_ && record &&
+                       (std::holds_alternative<SampleRecord>(*record) ||
+                        std::holds_alternative<AnswerRecord>(*record));
+  if (is_late) return;
   if (!record) {
     ++own_.malformed_records;
   } else if (auto* sample = std::get_if<SampleRecord>(&*record)) {
@@ -75,11 +80,14 @@ void LoadedSampler::take_thread_end(const ThreadEndRecord& end) {
 }
 
 void LoadedSampler::take_process(const ProcessRecord& event) {
+  // Of a child that was added before the start, the tables know more than its parent's have.
+  const bool was_set =
+      processes_->contains(event.pid) && event.time_ns != 0 && event.time_ns < began_ns_;
   if (!processes_->adopt(event)) return;
   switch (event.kind) {
     case ProcessRecord::Kind::kFork:
       clocks_.forget_identity(Tid{raw(event.pid)});
-      tables_->on_fork(event.parent, event.pid);
+      if (!was_set) tables_->on_fork(event.parent, event.pid);
       handler_->on_fork(event.parent, event.pid);
       break;
     case ProcessRecord::Kind::kExec:
@@ -123,6 +131,8 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   label_bytes_.clear();
   append_label_bytes(sample.labels, label_bytes_);
   Sample handed = sample;
+  // The record of its fork was lost, and with it that of the end of what had this number before.
+  if (!processes_->contains(sample.pid)) clocks_.forget_identity(Tid{raw(sample.pid)});
   const auto clock = clocks_.at(sample.pid, sample.tid, sample.identity, sample.thread_ns);
   handed.tid = clock.tid;
   handed.thread_ns = clock.ran_ns;
@@ -157,11 +167,13 @@ Status LoadedSampler::wait(milliseconds timeout) {
 Status LoadedSampler::consume(EventHandler& handler) {
   handler_ = &handler;
   taken_bytes_ = 0;
+  const std::uint64_t now_ns = WaitingThreads::now_ns();
   int result = ring_buffer__consume(ring_);
   more_ = result == -EAGAIN;
   if (result < 0 && !more_) return system_error(-result, "cannot read the ring buffer");
   if (Status status = look_at_counters(); !status) return status;
-  reports_->take(handler);
+  // What was mapped later may belong behind records that have not been read.
+  reports_->take(more_ ? 0 : now_ns, handler);
   tables_->work();
   return {};
 }

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -69,8 +68,9 @@ void MappingReports::take_until(std::uint64_t time_ns, EventHandler& handler) {
   }
 }
 
-void MappingReports::take(EventHandler& handler) {
-  take_until(std::numeric_limits<std::uint64_t>::max(), handler);
+void MappingReports::take(std::uint64_t until_ns, EventHandler& handler) {
+  if (until_ns == 0) return;
+  take_until(until_ns, handler);
   // A wait may also end by a report that was taken before.
   const bool others_alone = std::exchange(concerns_others_, false) & !concerns_us_;
   concerns_us_ = false;

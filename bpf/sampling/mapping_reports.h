@@ -48,8 +48,9 @@ class MappingReports {
   bool take_early();
   // Hands out what was mapped until then. Call it before a sample, or an exec, of this time.
   void take_until(std::uint64_t time_ns, EventHandler& handler);
-  // Hands out all. Call it often. The first call also hands out what came early.
-  void take(EventHandler& handler);
+  // Hands out what was mapped until then, which is when the ring of samples was read last; 0 if
+  // some of these have not been read. Call it often. The first call also hands out what came early.
+  void take(std::uint64_t until_ns, EventHandler& handler);
 
   // Adds the reports to what is waited for there (epoll_wait()).
   Status add_to(int epoll);

@@ -24,6 +24,7 @@ namespace labelscope {
 namespace {
 
 constexpr const char* kOnlineCpus = "/sys/devices/system/cpu/online";
+constexpr const char* kPossibleCpus = "/sys/devices/system/cpu/possible";
 constexpr const char* kMaxRate = "/proc/sys/kernel/perf_event_max_sample_rate";
 constexpr const char* kParanoid = "/proc/sys/kernel/perf_event_paranoid";
 // No kernel is built for so many CPUs (CONFIG_NR_CPUS goes up to 8192): this bounds a wrong list.
@@ -186,6 +187,7 @@ Result<PerfEvents> PerfEvents::open(const SamplerOptions& options) {
   auto cpus = parse_cpu_list(first_line(kOnlineCpus));
   if (!cpus) return std::move(cpus).error();
   PerfEvents events;
+  if (auto possible = parse_cpu_list(first_line(kPossibleCpus))) events.possible_ = *possible;
   events.ready_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
   if (!events.ready_.valid()) return system_error(errno, "cannot wait for perf events");
   for (const int cpu : *cpus) {
@@ -279,9 +281,10 @@ std::chrono::milliseconds PerfEvents::until_change() const {
 void PerfEvents::change_rates(std::span<const std::uint64_t> fired) {
   std::vector<std::uint64_t> of_events;
   for (const SamplingEvent& each : events_) {
-    const auto cpu = static_cast<std::size_t>(each.cpu);
-    if (cpu >= fired.size()) break;
-    of_events.push_back(fired[cpu]);
+    const auto place = std::ranges::find(possible_, each.cpu);
+    const auto at = static_cast<std::size_t>(place - possible_.begin());
+    if (place == possible_.end() || at >= fired.size()) break;
+    of_events.push_back(fired[at]);
   }
   const auto rates = rates_.draw(DrawnRates::Clock::now(), of_events, events_.size());
   for (std::size_t i = 0; i < rates.size(); ++i) {
@@ -305,8 +308,9 @@ void PerfEvents::note_processors(const std::vector<int>& cpus, const std::string
 }
 
 void PerfEvents::look_at_processors() {
+  // Where only waits are sampled, no event takes part in that.
   const auto now = DrawnRates::Clock::now();
-  if (now < next_look_) return;
+  if (!samples_ || now < next_look_) return;
   next_look_ = now + kBetweenLooks;
   std::vector<int> lost;
   for (Reporter& reporter : reporters_) {

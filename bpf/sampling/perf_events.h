@@ -31,7 +31,7 @@ class PerfEvents {
   // Begins to sample.
   Status enable();
   // Draws new rates. Call it when until_change() is 0. `fired` says how many samples the event of
-  // each CPU has taken.
+  // each possible CPU has taken, in the order of their numbers, of which some may be left out.
   void change_rates(std::span<const std::uint64_t> fired);
   // Returns how long the rates stay as they are; without samples that is for ever.
   std::chrono::milliseconds until_change() const;
@@ -85,6 +85,7 @@ class PerfEvents {
   bool counts_cycles_ = false;
   DrawnRates rates_;
   DrawnRates::Clock::time_point next_look_;
+  std::vector<int> possible_;     // CPUs, by number
   std::set<int> without_events_;  // processors that have come since
   std::vector<std::string> remarks_;
   std::uint64_t processors_not_sampled_ = 0;

@@ -16,7 +16,8 @@
 namespace labelscope {
 namespace {
 
-// A zombie hears signals, too. A process whose first thread alone has ended has not.
+// A zombie hears signals, too, and so does a process whose threads all are on their way out. A
+// process whose first thread alone has ended goes on.
 bool is_over(Pid pid) {
   if (kill(raw(pid), 0) != 0 && errno == ESRCH) return true;
   std::error_code gone;
@@ -24,7 +25,8 @@ bool is_over(Pid pid) {
   std::filesystem::directory_iterator thread(folder, gone);
   for (; !gone && thread != std::filesystem::directory_iterator(); thread.increment(gone)) {
     const auto stat = read_thread_stat(thread->path().string() + "/stat");
-    if (stat && !has_ended(stat->state)) return false;
+    constexpr std::uint64_t kExiting = 0x4;  // PF_EXITING
+    if (stat && !has_ended(stat->state) && (stat->flags & kExiting) == 0) return false;
   }
   // What cannot be looked at may run.
   return !gone || gone == std::errc::no_such_file_or_directory;

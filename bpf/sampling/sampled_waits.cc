@@ -15,10 +15,12 @@ void SampledWaits::begin(const ThreadTimes::ByProcess& times, std::uint64_t now_
   }
 }
 
-Status SampledWaits::begin(std::span<const Pid> pids) {
+Status SampledWaits::begin() {
   if (Status status = waiting_.begin(); !status) return status;
   if (Status status = object_.start_waits(); !status) return status;
-  for (const Pid pid : pids) {
+  // Children that were forked before the programs were attached are in this list, and the programs
+  // know those that are forked later.
+  for (const Pid pid : object_.pids()) {
     Status status = begin(pid);
     if (!status && status.error().code != ErrorCode::kVanished) return status;
   }

@@ -33,7 +33,7 @@ class SampledWaits {
   // The CPU times of all threads at `now_ns`, which their accounts begin with.
   void begin(const ThreadTimes::ByProcess& times, std::uint64_t now_ns);
   // Lets waits count, and notes which threads of these processes wait now.
-  Status begin(std::span<const Pid> pids);
+  Status begin();
   Status begin(Pid pid) { return waiting_.begin(pid, accounts_); }
   // Call it every few milliseconds.
   Status hold_budget() { return waiting_.hold_budget(); }

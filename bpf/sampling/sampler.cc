@@ -103,7 +103,7 @@ Status LoadedSampler::start() {
   if (reports_->take_early()) tables_->wait(tables_wait_);
   begin_clocks();
   if (waits_) {
-    if (Status status = waits_->begin(object_->pids()); !status) return status;
+    if (Status status = waits_->begin(); !status) return status;
   }
   Status status = events_->enable();
   looks_.forget();

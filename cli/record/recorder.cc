@@ -378,7 +378,8 @@ void Recorder::on_fork(Pid parent, Pid child) {
     return;
   TrackedProcess* known = find(parent);
   auto process = known != nullptr ? std::make_unique<TrackedProcess>(child, *known) : track(child);
-  if (known == nullptr) process->on_mappings_lost();  // it is planned for no other reason
+  // It is planned for no other reason; and what it mapped before the start was reported to nobody.
+  if (known == nullptr || !started_) process->on_mappings_lost();
   if (known != nullptr && process_labels_.may_change_after_fork()) process->renew_own_labels();
   // It is sampled from its beginning, whatever had its number before. If it began before the start,
   // what it has run until then does not count.
