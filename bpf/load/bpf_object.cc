@@ -86,12 +86,8 @@ Result<ls_config> make_config(const SamplerOptions& options, std::uint32_t cpus)
   return config;
 }
 
-// Label sets of waits, and totals: a set has some for each reason and kind. Memory is taken only
-// for those that are there.
-constexpr std::uint32_t kMostLabelSets = 65536;
-constexpr std::uint32_t kMostWaitTotals = 2 * kMostLabelSets;
-// Pairs of who waited and who is to blame.
-constexpr std::uint32_t kMostBlameTotals = 4 * kMostLabelSets;
+// Label sets of waits that the kernel knows by number at the same time. It forgets the oldest.
+constexpr std::uint32_t kLabelNumbers = 65536;
 
 // The end of a thread is seen from the first moment on in which one may be noted.
 constexpr const char* kWaitPrograms[] = {"on_waiter_exit", "on_wakeup", "on_wakeup_new",
@@ -214,7 +210,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   if (loaded->samples_waits_) {
     resize(loaded->object_, "off_cpu_threads", options.max_threads);
     resize(loaded->object_, "wait_totals", kMostWaitTotals);
-    resize(loaded->object_, "label_numbers", kMostLabelSets);
+    resize(loaded->object_, "label_numbers", kLabelNumbers);
   }
   loaded->blames_ = config->blame != 0;
   if (loaded->blames_) {
@@ -464,20 +460,80 @@ std::vector<std::pair<Tid, ls_off_cpu>> BpfObject::off_cpu_threads() const {
   return entries_of<Tid, ls_off_cpu>(off_cpu_threads_fd_);
 }
 
+namespace {
+
+std::uint32_t generation_of(const ls_wait_key& key) { return key.generation; }
+std::uint32_t generation_of(const ls_blame_key& key) { return key.wait.generation; }
+
+// Reads all entries, a bucket at once: programs may add others meanwhile.
+template <class Key, class Value>
+std::vector<std::pair<Key, Value>> batches_of(int map) {
+  constexpr std::uint32_t kAtOnce = 4096;
+  std::vector<Key> keys(kAtOnce);
+  std::vector<Value> values(kAtOnce);
+  std::vector<std::pair<Key, Value>> all;
+  std::uint32_t place = 0;
+  for (bool first = true, more = true; more; first = false) {
+    std::uint32_t count = kAtOnce;
+    more = bpf_map_lookup_batch(map, first ? nullptr : &place, &place, keys.data(), values.data(),
+                                &count, nullptr) == 0;
+    if (!more && errno != ENOENT) break;  // ENOENT: these are the last ones
+    for (std::uint32_t i = 0; i < count; ++i) all.emplace_back(keys[i], values[i]);
+  }
+  return all;
+}
+
+// Takes the entries of one generation out.
+template <class Key, class Value>
+std::vector<std::pair<Key, Value>> take_entries(int map, std::uint32_t generation) {
+  auto all = batches_of<Key, Value>(map);
+  std::erase_if(all, [&](const auto& one) { return generation_of(one.first) != generation; });
+  std::vector<Key> keys;
+  keys.reserve(all.size());
+  for (const auto& [key, value] : all) keys.push_back(key);
+  auto count = static_cast<std::uint32_t>(keys.size());
+  if (count != 0) bpf_map_delete_batch(map, keys.data(), &count, nullptr);
+  return all;
+}
+
+}  // namespace
+
 std::vector<std::pair<ls_wait_key, ls_wait_total>> BpfObject::wait_totals() const {
-  return entries_of<ls_wait_key, ls_wait_total>(map_fd(object_, "wait_totals"));
+  return batches_of<ls_wait_key, ls_wait_total>(map_fd(object_, "wait_totals"));
 }
 
 std::vector<std::pair<ls_blame_key, ls_blame_total>> BpfObject::blame_totals() const {
-  return entries_of<ls_blame_key, ls_blame_total>(map_fd(object_, "blame_totals"));
+  if (!blames_) return {};
+  return batches_of<ls_blame_key, ls_blame_total>(map_fd(object_, "blame_totals"));
 }
 
-Result<ls_untold_waits> BpfObject::untold_waits() const {
-  auto each = of_each_cpu<ls_untold_waits>(map_fd(object_, "untold_waits"), 0);
+std::vector<std::pair<ls_wait_key, ls_wait_total>> BpfObject::take_wait_totals(
+    std::uint32_t generation) {
+  return take_entries<ls_wait_key, ls_wait_total>(map_fd(object_, "wait_totals"), generation);
+}
+
+std::vector<std::pair<ls_blame_key, ls_blame_total>> BpfObject::take_blame_totals(
+    std::uint32_t generation) {
+  if (!blames_) return {};
+  return take_entries<ls_blame_key, ls_blame_total>(map_fd(object_, "blame_totals"), generation);
+}
+
+Status BpfObject::set_wait_generation(std::uint32_t generation) {
+  const std::uint32_t zero = 0;
+  if (bpf_map_update_elem(map_fd(object_, "wait_generation"), &zero, &generation, BPF_ANY) == 0) {
+    return {};
+  }
+  return system_error(errno, "cannot write the generation of totals of waits");
+}
+
+Result<ls_totals_made> BpfObject::totals_made() const {
+  auto each = of_each_cpu<ls_totals_made>(map_fd(object_, "totals_made"), 0);
   if (!each) return std::move(each).error();
-  ls_untold_waits sum{};
-  for (const ls_untold_waits& cpu : *each) {
-    for (int i = 0; i < LS_WAIT_PARTS; ++i) sum.ns[i] += cpu.ns[i];
+  ls_totals_made sum{};
+  for (const ls_totals_made& cpu : *each) {
+    sum.waits += cpu.waits;
+    sum.blame += cpu.blame;
+    for (int i = 0; i < LS_WAIT_PARTS; ++i) sum.untold_ns[i] += cpu.untold_ns[i];
   }
   return sum;
 }

@@ -22,6 +22,12 @@ struct bpf_object;
 
 namespace labelscope {
 
+// So many totals of waits are kept at the same time, and so many pairs of who waited and who is to
+// blame. Their memory is taken in any case, 14 and 16 MiB: so they are taken out when half of them
+// may be there.
+inline constexpr std::uint32_t kMostWaitTotals = 65536;
+inline constexpr std::uint32_t kMostBlameTotals = 131'072;
+
 class BpfObject {
  public:
   // Opens the object, sets the sizes of its maps, loads it, and attaches the programs that run
@@ -77,8 +83,12 @@ class BpfObject {
   std::vector<std::pair<ls_wait_key, ls_wait_total>> wait_totals() const;
   // Returns what of these waits is blamed on somebody.
   std::vector<std::pair<ls_blame_key, ls_blame_total>> blame_totals() const;
-  // Returns the time of waits for whose totals there was no room.
-  Result<ls_untold_waits> untold_waits() const;
+  // Take out those of one generation (wait_totals.bpf.h), to which no program adds any more.
+  std::vector<std::pair<ls_wait_key, ls_wait_total>> take_wait_totals(std::uint32_t generation);
+  std::vector<std::pair<ls_blame_key, ls_blame_total>> take_blame_totals(std::uint32_t generation);
+  Status set_wait_generation(std::uint32_t generation);
+  // Returns how many totals were made, and the time of waits for which there was no room.
+  Result<ls_totals_made> totals_made() const;
   // Cancels the repeated reads that were scheduled and have not run.
   void cancel_retries();
   // Ends the events of processes and threads.

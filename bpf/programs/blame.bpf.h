@@ -18,8 +18,12 @@
  * the rest unknown (cli/profile/blame.h). These are waits without a wake-up, and what there was no
  * room for.
  *
- * All of this runs with interrupts off, like the rest of the scheduler's hooks, so none of these
- * programs interrupts another one. on_timer() and its siblings are interrupts themselves. */
+ * Nearly all of this runs with interrupts off, like the rest of the scheduler's hooks, so none of
+ * these programs interrupts another one. on_timer() and its siblings are interrupts themselves.
+ * There is one exception: a soft interrupt that wakes the very task it has interrupted announces
+ * that with interrupts on. If a hard one comes in the middle, and wakes a thread, then the kernel
+ * does not run on_waking() once more on this processor. That wake-up keeps an older waker, and the
+ * kernel counts it among the misses of the program. */
 #ifndef LABELSCOPE_BPF_BLAME_BPF_H
 #define LABELSCOPE_BPF_BLAME_BPF_H
 
@@ -77,7 +81,6 @@ struct ls_woken {
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
   __type(key, __u32);
   __type(value, struct ls_woken);
   __uint(max_entries, 1);
@@ -85,7 +88,6 @@ struct {
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
   __type(key, struct ls_blame_key);
   __type(value, struct ls_blame_total);
   __uint(max_entries, 1);
@@ -282,10 +284,14 @@ int BPF_PROG(on_block, _Bool preempted, struct task_struct* leaves, struct task_
 
 /* ---- totals */
 
-static __always_inline void ls_add_blame(const struct ls_blame_key* key, __u64 ns, __u64 count) {
+/* It sets the generation of the key. */
+static __always_inline void ls_add_blame(struct ls_blame_key* key, __u64 ns, __u64 count) {
+  key->wait.generation = ls_generation();
   struct ls_blame_total* total = bpf_map_lookup_elem(&blame_totals, key);
   if (!total) {
-    bpf_map_update_elem(&blame_totals, key, &ls_no_blame, BPF_NOEXIST);
+    struct ls_totals_made* made = ls_totals_made();
+    if (!bpf_map_update_elem(&blame_totals, key, &ls_no_blame, BPF_NOEXIST) && made)
+      __sync_fetch_and_add(&made->blame, 1);
     total = bpf_map_lookup_elem(&blame_totals, key);
   }
   if (!total) {
@@ -304,8 +310,7 @@ static __always_inline _Bool ls_is_same(const struct ls_blamed* one,
 }
 
 /* Blames a part of the wait in `key`, whose labels may be missing. */
-static __always_inline void ls_blame(const struct ls_blame_key* key, struct ls_woken* woken,
-                                     __u64 ns) {
+static __always_inline void ls_blame(struct ls_blame_key* key, struct ls_woken* woken, __u64 ns) {
   __u32 part = key->wait.part;
   if (ns == 0 || key->who.kind == LS_BLAME_UNKNOWN) return;
   if (key->wait.labels != LS_LABELS_LATER) {

@@ -195,7 +195,7 @@ Status LoadedSampler::look_at_counters() {
   if (!counts) return std::move(counts).error();
   const auto& value = counts->value;
   if (waits_) {
-    if (Status status = waits_->hold_budget(); !status) return status;
+    if (Status status = waits_->work(*handler_, !more_); !status) return status;
   }
   std::uint64_t lost =
       value[LS_COUNT_DROPPED_FORK] + value[LS_COUNT_DROPPED_EXEC] + value[LS_COUNT_DROPPED_EXIT];

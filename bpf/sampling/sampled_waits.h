@@ -1,7 +1,7 @@
 // What the sampler does for waits, if the mode samples them:
 //
 //   begin(all threads), begin()   which threads exist, and which wait already
-//   while it records              hold_budget(); what threads do comes by on_...()
+//   while it records              work(); what threads do comes by on_...()
 //   end(), freeze()               waits cease to count, then the CPU time of each thread is read
 //   take()                        totals, ledgers, and a sample of each wait that has not ended
 //
@@ -35,8 +35,8 @@ class SampledWaits {
   // Lets waits count, and notes which threads of these processes wait now.
   Status begin();
   Status begin(Pid pid) { return waiting_.begin(pid, accounts_); }
-  // Call it every few milliseconds.
-  Status hold_budget() { return waiting_.hold_budget(); }
+  // As WaitingThreads::work().
+  Status work(EventHandler& handler, bool all_read) { return waiting_.work(handler, all_read); }
 
   void on_thread_end(const ThreadWaitsRecord& record) { accounts_.end(record); }
   // The thread goes on under the number of the process's first thread, which has ended.

@@ -101,6 +101,11 @@ Status WaitingThreads::begin() {
   return object_.set_wait_unit(unit_ns_);
 }
 
+Status WaitingThreads::work(EventHandler& handler, bool all_read) {
+  if (Status status = hold_budget(); !status) return status;
+  return all_read ? take_out(handler) : Status();
+}
+
 Status WaitingThreads::hold_budget() {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_ < kInterval) return {};
@@ -284,11 +289,21 @@ WaitTotal total_of(const ls_wait_key& key) {
   return made;
 }
 
-}  // namespace
+std::vector<WaitTotal> totals_of(std::span<const std::pair<ls_wait_key, ls_wait_total>> entries) {
+  std::vector<WaitTotal> all;
+  for (const auto& [key, total] : entries) {
+    WaitTotal made = total_of(key);
+    made.time_ns = total.ns;
+    made.count = total.count;
+    std::ranges::copy(total.log2, made.lengths.begin());
+    all.push_back(made);
+  }
+  return all;
+}
 
-std::vector<BlameTotal> WaitingThreads::blame() const {
+std::vector<BlameTotal> blame_of(std::span<const std::pair<ls_blame_key, ls_blame_total>> entries) {
   std::vector<BlameTotal> all;
-  for (const auto& [key, total] : object_.blame_totals()) {
+  for (const auto& [key, total] : entries) {
     BlameTotal made;
     made.wait = total_of(key.wait);
     made.wait.time_ns = total.ns;
@@ -303,22 +318,42 @@ std::vector<BlameTotal> WaitingThreads::blame() const {
   return all;
 }
 
-std::vector<WaitTotal> WaitingThreads::totals() const {
-  std::vector<WaitTotal> all;
-  for (const auto& [key, total] : object_.wait_totals()) {
-    WaitTotal made = total_of(key);
-    made.time_ns = total.ns;
-    made.count = total.count;
-    std::ranges::copy(total.log2, made.lengths.begin());
-    all.push_back(made);
+}  // namespace
+
+// The programs have added nothing to totals of the other generation since the last time.
+Status WaitingThreads::take_out(EventHandler& handler) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_taken_ < kQuiet) return {};
+  last_taken_ = now;
+  if (std::exchange(has_old_, false)) {
+    const std::uint32_t old = generation_ ^ 1;
+    const auto waits = object_.take_wait_totals(old);
+    const auto blame = object_.take_blame_totals(old);
+    handler.on_waits(totals_of(waits), blame_of(blame));
   }
-  const auto untold = object_.untold_waits();
-  for (int part = 0; untold && part < LS_WAIT_PARTS; ++part) {
-    if (untold->ns[part] == 0) continue;
+  const auto made = object_.totals_made();
+  if (!made) return made.error();
+  // As many again may come until these are taken out, and those of this generation stay until then.
+  const bool many = made->waits - made_.waits > kMostWaitTotals / 4 ||
+                    made->blame - made_.blame > kMostBlameTotals / 4;
+  if (!many) return {};
+  made_ = *made;
+  has_old_ = true;
+  generation_ ^= 1;
+  return object_.set_wait_generation(generation_);
+}
+
+std::vector<BlameTotal> WaitingThreads::blame() const { return blame_of(object_.blame_totals()); }
+
+std::vector<WaitTotal> WaitingThreads::totals() const {
+  std::vector<WaitTotal> all = totals_of(object_.wait_totals());
+  const auto made_at_all = object_.totals_made();
+  for (int part = 0; made_at_all && part < LS_WAIT_PARTS; ++part) {
+    if (made_at_all->untold_ns[part] == 0) continue;
     WaitTotal made;
     made.kind = kKindOfPart[part];
     made.labels = kUnknownLabels;
-    made.time_ns = untold->ns[part];
+    made.time_ns = made_at_all->untold_ns[part];
     all.push_back(made);
   }
   return all;

@@ -37,8 +37,9 @@ class WaitingThreads {
 
   // Lets short waits weigh one period, until their samples exceed the budget.
   Status begin();
-  // Call it every few milliseconds.
-  Status hold_budget();
+  // Holds the budget of samples. If all records were read that were there (which name the labels of
+  // totals), takes totals out of the kernel while they are many. Call it every few milliseconds.
+  Status work(EventHandler& handler, bool all_read);
   // How often short waits got another weight.
   std::uint64_t changes() const { return changes_; }
   // Notes which threads of the process wait now, also for a processor. Waits must be counted
@@ -57,8 +58,8 @@ class WaitingThreads {
   void close(std::uint64_t now_ns, WaitAccounts& accounts);
   void take_open(const Take& take);
   static std::uint64_t now_ns();
-  // Returns what the kernel has added up. Those of which it knows no more than the kind have the
-  // process 0.
+  // Returns what the kernel has added up and work() has not handed out. Those of which it knows no
+  // more than the kind have the process 0.
   std::vector<WaitTotal> totals() const;
   std::vector<BlameTotal> blame() const;
 
@@ -69,6 +70,8 @@ class WaitingThreads {
     ThreadSnapshot thread;
   };
   std::unordered_map<std::int32_t, ThreadSnapshot> read_threads(Pid pid);
+  Status hold_budget();
+  Status take_out(EventHandler& handler);
   // Returns false if the thread is known already, or there is no room for it.
   Result<bool> note(Tid tid, ls_off_cpu thread);
   // `wait` has what all entries of the process have in common.
@@ -80,14 +83,22 @@ class WaitingThreads {
   // period at most, but there may be thousands of threads.
   static constexpr double kMostASecond = 5000;
   static constexpr std::chrono::milliseconds kInterval{100};
+  // A program that has found a total has added to it after so long. It runs with interrupts off; or
+  // it is a thread's own work, which may lose its processor between two instructions, and then adds
+  // to a total that has been taken out: this is as rare as it is little time.
+  static constexpr std::chrono::milliseconds kQuiet{20};
 
   BpfObject& object_;
   std::uint64_t period_ns_;
   std::uint64_t unit_ns_;
   std::uint64_t taken_ = 0;  // at last_
   std::chrono::steady_clock::time_point last_{};
+  std::chrono::steady_clock::time_point last_taken_{};
   std::uint64_t changes_ = 0;
   std::uint64_t without_room_ = 0;
+  std::uint32_t generation_ = 0;  // of totals that are added now
+  bool has_old_ = false;          // those of the other generation are to be taken out
+  ls_totals_made made_{};         // when the generation changed
   std::uint64_t closed_ns_ = 0;
   std::unordered_map<std::int32_t, Seen> seen_;  // by tid
   std::vector<std::pair<Tid, ls_off_cpu>> open_;

@@ -35,13 +35,12 @@
   X(LS_COUNT_WAKEUPS_NOT_SEEN, kWakeupsNotSeen)         /* the wait seems longer */                \
   X(LS_COUNT_SWITCHES_NOT_SEEN, kSwitchesNotSeen)       /* the CPU time says when they were */     \
   X(LS_COUNT_DROPPED_THREAD_WAITS, kDroppedThreadWaits) /* these threads have no account */        \
-  X(LS_COUNT_LABEL_SETS_WITHOUT_ROOM, kLabelSetsWithoutRoom) /* of whose waits there are totals */ \
-  X(LS_COUNT_DROPPED_LABEL_SETS, kDroppedLabelSets)          /* another record of them follows */  \
-  X(LS_COUNT_BLAME_WITHOUT_ROOM, kBlameWithoutRoom)          /* the map of totals is full */       \
-  X(LS_COUNT_OWNERS_FOUND, kBlameOwners)                     /* of locks, by their own words */    \
-  X(LS_COUNT_OWNERS_ELSEWHERE, kBlameOwnersElsewhere)        /* they are no threads of theirs */   \
-  X(LS_COUNT_OWNERS_UNREAD, kBlameOwnersUnread)              /* their labels cannot be read */     \
-  X(LS_COUNT_CHILD_NOT_FOLLOWED, kChildrenNotFollowed)       /* the map of processes is full */
+  X(LS_COUNT_DROPPED_LABEL_SETS, kDroppedLabelSets)     /* another record of them follows */       \
+  X(LS_COUNT_BLAME_WITHOUT_ROOM, kBlameWithoutRoom)     /* the map of totals is full */            \
+  X(LS_COUNT_OWNERS_FOUND, kBlameOwners)                /* of locks, by their own words */         \
+  X(LS_COUNT_OWNERS_ELSEWHERE, kBlameOwnersElsewhere)   /* they are no threads of theirs */        \
+  X(LS_COUNT_OWNERS_UNREAD, kBlameOwnersUnread)         /* their labels cannot be read */          \
+  X(LS_COUNT_CHILD_NOT_FOLLOWED, kChildrenNotFollowed)  /* the map of processes is full */
 
 #define LS_COUNTER_ENUMERATOR(name, counter) name,
 enum ls_counter {

@@ -172,8 +172,7 @@ enum ls_wait_part {
 };
 
 /* Numbers of label sets below the first are outcomes, or one of these. */
-#define LS_LABELS_LATER 30        /* they are not read yet: something is missing */
-#define LS_LABELS_WITHOUT_ROOM 31 /* there were too many label sets */
+#define LS_LABELS_LATER 30 /* they are not read yet: something is missing */
 #define LS_FIRST_LABEL_NUMBER 32
 LS_ASSERT(LS_OUTCOME_COUNT <= LS_LABELS_LATER);
 
@@ -183,7 +182,7 @@ struct ls_wait_key {
   __u32 pid;
   __s32 system_call; /* as in ls_sample_head */
   __u32 part;        /* enum ls_wait_part */
-  __u32 reserved;
+  __u32 generation;  /* user space takes totals out by this (wait_totals.bpf.h) */
 };
 
 struct ls_wait_total {
@@ -259,9 +258,11 @@ struct ls_off_cpu {
 #endif
 };
 
-/* The waits for whose totals there was no room. */
-struct ls_untold_waits {
-  __u64 ns[LS_WAIT_PARTS];
+/* How many totals were made, and the time of waits for whose totals there was no room. */
+struct ls_totals_made {
+  __u64 waits;
+  __u64 blame;
+  __u64 untold_ns[LS_WAIT_PARTS];
 };
 
 /* The secret of a recording that its label numbers depend on (label_number.bpf.h). */

@@ -26,12 +26,13 @@ using Kin = std::tuple<Pid, std::uint8_t, std::string_view>;  // process, value 
 
 class Fitting {
  public:
-  Fitting(Profile& profile, const UnknownWaits& unknown) : profile_(profile) {
-    for (std::size_t value = 0; value < profile.values.size(); ++value) {
-      waits_.push_back(is_wait(profile.values[value]));
-      unknown_.push_back({.time_ns = unknown[value]});
-    }
+  Fitting(Profile& profile, const UnknownWaits& unknown, std::span<const Index> without_lost)
+      : profile_(profile), without_lost_(without_lost) {
+    for (const ValueType& value : profile.values) waits_.push_back(is_wait(value));
     for (const WaitRow& total : profile.waits) fits_[total].time_ns += total.time_ns;
+    for (std::size_t value = 0; value < profile.values.size(); ++value) {
+      unknown_.push_back({.time_ns = spread(static_cast<std::uint8_t>(value), unknown[value])});
+    }
   }
 
   std::uint64_t run() {
@@ -55,6 +56,72 @@ class Fitting {
     const Pid pid = row.thread == kNoIndex ? Pid{} : profile_.threads[row.thread].pid;
     return {pid, row.label_set, row.outcome, row.value};
   }
+  // Divides the unknown time of a kind. Samples show whose record was lost: they weigh more than
+  // their totals have, or have none. Adds to totals what is theirs, and returns what is left for
+  // samples of no total.
+  std::uint64_t spread(std::uint8_t value, const std::uint64_t unknown_ns) {
+    if (unknown_ns == 0 || !waits_[value]) return unknown_ns;
+    std::unordered_map<WaitGroup, double, HashOfWaitGroup> weights;
+    double without_total = 0;
+    double weight = 0;
+    for (const SampleRow& row : profile_.rows) {
+      if (row.value != value || !is_fitted(row)) continue;
+      const auto of_row = static_cast<double>(row.weight_ns);
+      const WaitGroup* group = group_with_total(row);
+      (group != nullptr ? weights[*group] : without_total) += of_row;
+      weight += of_row;
+    }
+    double whole = static_cast<double>(unknown_ns);
+    for (const WaitRow& total : profile_.waits) {
+      if (total.value == value) whole += static_cast<double>(total.time_ns);
+    }
+    const double scale = weight == 0 ? 0 : whole / weight;
+    const auto missing = [&](const WaitRow& total) {
+      const auto found = weights.find(total);
+      if (total.value != value || found == weights.end()) return std::uint64_t{0};
+      const double more = found->second * scale - static_cast<double>(total.time_ns);
+      return static_cast<std::uint64_t>(std::max(0.0, more));
+    };
+    const auto time = [&](const WaitRow& total) {
+      return total.value == value ? total.time_ns : std::uint64_t{0};
+    };
+    const auto sum = [&](const auto& part) {
+      std::uint64_t all = 0;
+      for (const WaitRow& total : profile_.waits) all += part(total);
+      return all;
+    };
+    const auto add = [&](std::uint64_t more_ns, const auto& part) {
+      std::uint64_t of = sum(part);
+      for (WaitRow& total : profile_.waits) {
+        const std::uint64_t one = part(total);
+        if (one == 0) continue;
+        const std::uint64_t its = part_of(more_ns, one, of);
+        of -= one;
+        more_ns -= its;
+        fits_[total].time_ns += its;
+        total.time_ns += its;
+      }
+    };
+    const std::uint64_t orphans_ns =
+        std::min(unknown_ns, static_cast<std::uint64_t>(without_total * scale));
+    const std::uint64_t rest_ns = unknown_ns - orphans_ns;
+    if (sum(missing) != 0) {
+      add(rest_ns, missing);
+    } else if (sum(time) != 0) {
+      add(rest_ns, time);
+    } else {
+      return unknown_ns;
+    }
+    return orphans_ns;
+  }
+  // Returns the group whose total has the sample's time, or nothing if there is none.
+  const WaitGroup* group_with_total(const SampleRow& row) {
+    found_ = group_of(row);
+    if (fits_.contains(found_)) return &found_;
+    if (row.label_set >= without_lost_.size()) return nullptr;
+    found_.label_set = without_lost_[row.label_set];
+    return found_.label_set != kNoIndex && fits_.contains(found_) ? &found_ : nullptr;
+  }
   Kin kin_of(const WaitGroup& group) const {
     std::string_view reason;
     if (group.label_set != kNoIndex) reason = reason_of(profile_.label_sets[group.label_set]);
@@ -63,21 +130,20 @@ class Fitting {
   // Samples belong to no total if the totals have their labels by another meaning: that of a key
   // which was published later, of a process which has become another program, or of a wait that
   // began before the plan of its process was made. These borrow from totals of their kin which have
-  // more time than their own samples: there it is missing. But if there is time of unknown labels,
-  // it is all that they get: how much more they weigh is chance. And what was unreadable for the
-  // sample alone is in a total.
+  // more time than their own samples: there it is missing. What was unreadable for the sample alone
+  // is in a total.
   void lend() {
     std::unordered_map<WaitGroup, std::uint64_t, HashOfWaitGroup> weights;  // of samples of totals
     std::unordered_map<WaitGroup, std::uint64_t, HashOfWaitGroup> orphans;  // weights of the others
     std::map<Kin, std::uint64_t> wanted;
     for (const SampleRow& row : profile_.rows) {
-      const WaitGroup group = group_of(row);
       if (!is_fitted(row)) continue;
-      if (fits_.contains(group)) {
-        weights[group] += row.weight_ns;
+      if (const WaitGroup* group = group_with_total(row)) {
+        weights[*group] += row.weight_ns;
       } else if (unknown_[row.value].time_ns == 0 && !is_unreadable(row.outcome)) {
-        orphans[group] += row.weight_ns;
-        wanted[kin_of(group)] += row.weight_ns;
+        const WaitGroup orphan = group_of(row);
+        orphans[orphan] += row.weight_ns;
+        wanted[kin_of(orphan)] += row.weight_ns;
       }
     }
     if (wanted.empty()) return;
@@ -114,8 +180,8 @@ class Fitting {
   // Null if the row is of no wait, or of an open one, whose weight is exact.
   Fit* fit_of(const SampleRow& row) {
     if (!is_fitted(row)) return nullptr;
-    const auto known = fits_.find(group_of(row));
-    return known != fits_.end() ? &known->second : &unknown_[row.value];
+    const WaitGroup* group = group_with_total(row);
+    return group != nullptr ? &fits_.at(*group) : &unknown_[row.value];
   }
   void note(Index index) {
     const SampleRow& row = profile_.rows[index];
@@ -160,14 +226,17 @@ class Fitting {
   Profile& profile_;
   std::vector<bool> waits_;   // by value type
   std::vector<Fit> unknown_;  // time of unknown labels, and samples of no total, by value type
+  std::span<const Index> without_lost_;
+  WaitGroup found_;
   std::unordered_map<WaitGroup, Fit, HashOfWaitGroup> fits_;
   std::map<std::int32_t, Index> threads_;  // those without a number, by process
 };
 
 }  // namespace
 
-std::uint64_t fit_waits(Profile& profile, const UnknownWaits& unknown) {
-  return Fitting(profile, unknown).run();
+std::uint64_t fit_waits(Profile& profile, const UnknownWaits& unknown,
+                        std::span<const Index> without_lost) {
+  return Fitting(profile, unknown, without_lost).run();
 }
 
 }  // namespace labelscope::cli

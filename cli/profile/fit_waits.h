@@ -6,11 +6,12 @@
 //                thread, stack, the same:  300 of 900 ms  -->  400 ms
 //
 // So shares by label and reason are exact, and those by thread and stack are estimates. Only time
-// under labels that the kernel had no room for is an estimate by label, too.
+// under labels whose record was lost is an estimate by label, too.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "cli/profile/profile.h"
 
@@ -21,9 +22,16 @@ using UnknownWaits = std::array<std::uint64_t, kMostValueTypes>;
 
 // Makes the weights of samples of waits add up to the totals `profile.waits`. Those of open waits
 // (LS_STILL_WAITING) are exact and stay. A total without a sample becomes a row without a stack,
-// which counts no sample. Samples that belong to no total get the `unknown` time of their kind, or
-// if there is none, a part of the totals of their process and reason. Returns the unknown time that
-// no sample could have.
-std::uint64_t fit_waits(Profile& profile, const UnknownWaits& unknown);
+// which counts no sample. Samples that belong to no total get a part of the totals of their process
+// and reason.
+//
+// The `unknown` time of a kind is divided as samples say: those of no total have what they weigh of
+// the whole, and totals what they lack. Returns what nothing could have.
+//
+// Some totals may have lost labels that their samples have (NumberedLabels): `without_lost` has for
+// each label set the one without these labels, or kNoIndex. A sample without a total of its own
+// belongs to the total of that one.
+std::uint64_t fit_waits(Profile& profile, const UnknownWaits& unknown,
+                        std::span<const Index> without_lost = {});
 
 }  // namespace labelscope::cli

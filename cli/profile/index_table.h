@@ -81,6 +81,18 @@ class IndexTable {
                           [&](Index index) { return hash_of(elements[index]); });
   }
 
+  // Returns where an element is, or kNoIndex.
+  template <class Element>
+  Index find(const Element& element, Elements<Element> elements) const {
+    if (slots_.empty()) return kNoIndex;
+    const std::uint64_t hash = hash_of(element);
+    for (std::size_t at = place_of(hash); slots_[at] != kFree; at = after(at)) {
+      const Index index = slots_[at] & index_bits_;
+      if (has_tag(slots_[at], hash) && elements[index] == element) return index;
+    }
+    return kNoIndex;
+  }
+
   // Asks for the memory in which a look-up of this hash begins. With millions of elements it is in
   // no cache, and takes some hundred nanoseconds to come.
   void prefetch(std::uint64_t hash) const {

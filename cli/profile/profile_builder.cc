@@ -24,14 +24,13 @@ std::uint64_t hash_of_place(const Location& location) {
   return hash_of_bytes(as_text(std::as_bytes(std::span(words))));
 }
 
-// Decodes label bytes. Publishers are those of the profile.
+}  // namespace
+
 Observation meaning_of(std::span<const std::byte> label_bytes, ProcessContext& process) {
   Observation seen = process.decode(label_bytes);
   for (Label& label : seen.labels) label.publisher = process.publisher(label.publisher);
   return seen;
 }
-
-}  // namespace
 
 void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   if (process.caches.address_epoch != process.address_epoch()) {
@@ -221,41 +220,42 @@ ProcessOfWaits process_of_waits(ProcessContext& process) {
   return {&process, meaning_of({}, process).labels, process.scheduler()};
 }
 
-void ProfileBuilder::name_labels(std::uint64_t number, std::span<const std::byte> label_bytes,
-                                 ProcessContext& process) {
-  Observation meaning = meaning_of(label_bytes, process);
-  numbered_.insert_or_assign(
-      number,
-      Numbered{{label_bytes.begin(), label_bytes.end()}, process.plan_epoch(), std::move(meaning)});
-}
-
-bool ProfileBuilder::is_known(std::uint64_t number) const {
-  return number < LS_OUTCOME_COUNT || numbered_.contains(number);
-}
-
-ProfileBuilder::Meaning ProfileBuilder::meaning_of_number(std::uint64_t number,
-                                                          const ProcessOfWaits& of) {
-  const auto named = numbered_.find(number);
-  if (named == numbered_.end()) return {of.labels, static_cast<std::uint8_t>(number)};
-  const Numbered& numbered = named->second;
-  const bool is_valid = of.process != nullptr && of.process->plan_epoch() == numbered.plan_epoch;
-  Observation meaning = is_valid ? meaning_of(numbered.label_bytes, *of.process) : numbered.meaning;
-  return {std::move(meaning.labels), static_cast<std::uint8_t>(meaning.outcome)};
-}
-
-WaitRow ProfileBuilder::row_of(const WaitTotal& total, const ProcessOfWaits& of) {
-  auto [labels, outcome] = meaning_of_number(total.labels, of);
+WaitRow ProfileBuilder::row_of(const WaitTotal& total, const ProcessOfWaits& of, bool early) {
   WaitRow row;
-  row.outcome = outcome;
-  add_wait_reason(labels, total.kind, total.system_call, of.scheduler);
-  apply_rules(rules_, labels, met_keys_);
+  if (const NumberedLabels::Settled* known = numbered_.settled(total.labels)) {
+    const auto call = static_cast<std::uint32_t>(total.system_call);
+    auto& with_reason = with_reason_[{of.scheduler, total.kind}];
+    const auto [set, fresh] = with_reason.try_emplace(std::uint64_t{known->set} << 32 | call);
+    row.outcome = known->outcome;
+    if (fresh) {
+      auto labels = numbered_.meaning(total.labels, of, early).labels;
+      set->second = set_with_reason(std::move(labels), total, of);
+    }
+    row.label_set = set->second;
+  } else {
+    auto meaning = numbered_.meaning(total.labels, of, early);
+    row.outcome = meaning.outcome;
+    row.label_set = set_with_reason(std::move(meaning.labels), total, of);
+  }
   row.pid = total.pid;
-  row.label_set = intern_label_set(std::move(labels));
   row.value = value_of(total.kind);
   row.time_ns = total.time_ns;
   row.count = total.count;
   row.lengths = total.lengths;
   return row;
+}
+
+// The rules have been applied to the labels of the number. A thread that has set a label of its own
+// with the key of the reason keeps it, or a rule has left out both.
+Index ProfileBuilder::set_with_reason(LabelSet labels, const WaitTotal& total,
+                                      const ProcessOfWaits& of) {
+  if (std::ranges::find(labels, kWaitKey, &Label::key) == labels.end()) {
+    LabelSet reason;
+    add_wait_reason(reason, total.kind, total.system_call, of.scheduler);
+    apply_rules(rules_, reason, met_keys_);
+    labels.insert(labels.end(), reason.begin(), reason.end());
+  }
+  return intern_label_set(std::move(labels));
 }
 
 namespace {
@@ -275,54 +275,91 @@ class ProcessesOfWaits {
   std::unordered_map<std::int32_t, ProcessOfWaits> known_;
 };
 
+// So many totals wait for the names of their numbers. What is beyond them is unknown.
+constexpr std::size_t kMostUnnamed = 65'536;
+
+// Rows that have become twice as many are merged, so that each is looked at a few times, however
+// often totals come.
+bool is_due(std::size_t rows, std::size_t merged) { return rows > 2 * merged + kMostUnnamed; }
+
 }  // namespace
 
-void ProfileBuilder::add_blame(std::span<const BlameTotal> totals, const FindProcessOfWaits& find) {
-  enter_waiting();
+void ProfileBuilder::add_blame(std::span<const BlameTotal> totals, const FindProcessOfWaits& find,
+                               bool early) {
   profile_.has_blame = true;
   ProcessesOfWaits processes(find);
-  for (const BlameTotal& total : totals) {
-    // Nobody knows which label set this time is of, so it has no row in the matrix.
-    if (!is_known(total.wait.labels)) continue;
-    const WaitRow waited = row_of(total.wait, processes(total.wait.pid));
+  const auto add = [&](const BlameTotal& total) {
+    if (!numbered_.is_known(total.wait.labels)) {
+      // If nobody ever knows which label set this time is of, it has no row in the matrix.
+      if (total.wait.labels != kUnknownLabels && unnamed_blame_.size() < kMostUnnamed)
+        unnamed_blame_.push_back(total);
+      return;
+    }
+    const WaitRow waited = row_of(total.wait, processes(total.wait.pid), early);
     BlameRow row{waited, waited.time_ns, waited.count, {}};
     row.by.kind = total.kind;
     row.by.name = total.name;
     if (is_blamed_thread(total.kind)) {
       const std::uint64_t number =
-          is_known(total.labels) ? total.labels : std::uint64_t{LS_UNREADABLE_LOST};
-      auto [labels, outcome] = meaning_of_number(number, processes(total.pid));
-      apply_rules(rules_, labels, met_keys_);
+          numbered_.is_known(total.labels) ? total.labels : std::uint64_t{LS_UNREADABLE_LOST};
+      auto [labels, outcome] = numbered_.meaning(number, processes(total.pid), early);
       row.by.pid = total.pid;
       row.by.label_set = intern_label_set(std::move(labels));
       row.by.outcome = outcome;
     }
     profile_.blame.push_back(std::move(row));
-  }
-  blame_open_waits(profile_);
+  };
+  std::ranges::for_each(std::exchange(unnamed_blame_, {}), add);
+  std::ranges::for_each(totals, add);
+  if (!is_due(profile_.blame.size(), merged_blame_)) return;
+  merge_equal_blame(profile_.blame);
+  merged_blame_ = profile_.blame.size();
 }
 
-void ProfileBuilder::add_totals(std::span<const WaitTotal> totals, const FindProcessOfWaits& find) {
-  enter_waiting();
-  UnknownWaits unknown{};
+void ProfileBuilder::add_totals(std::span<const WaitTotal> totals, const FindProcessOfWaits& find,
+                                bool early) {
+  has_totals_ = true;
   ProcessesOfWaits processes(find);
-  for (const WaitTotal& total : totals) {
-    if (!is_known(total.labels)) {
-      unknown[value_of(total.kind)] += total.time_ns;
-      continue;
+  const auto add = [&](const WaitTotal& total) {
+    if (numbered_.is_known(total.labels)) {
+      profile_.waits.push_back(row_of(total, processes(total.pid), early));
+    } else if (total.labels != kUnknownLabels && unnamed_.size() < kMostUnnamed) {
+      unnamed_.push_back(total);
+    } else {
+      unknown_[value_of(total.kind)] += total.time_ns;
     }
-    profile_.waits.push_back(row_of(total, processes(total.pid)));
-  }
+  };
+  std::ranges::for_each(std::exchange(unnamed_, {}), add);
+  std::ranges::for_each(totals, add);
+  if (!is_due(profile_.waits.size(), merged_waits_)) return;
   merge_equal_waits(profile_.waits);
-  unsampled_ns_ += fit_waits(profile_, unknown);
+  merged_waits_ = profile_.waits.size();
+}
+
+void ProfileBuilder::fit_totals() {
+  if (!has_totals_) return;
+  for (const WaitTotal& total : unnamed_) unknown_[value_of(total.kind)] += total.time_ns;
+  merge_equal_waits(profile_.waits);
+  // Samples have all their labels, also those that totals have lost.
+  std::vector<Index> without_lost(profile_.label_sets.size(), kNoIndex);
+  if (!numbered_.lost_keys().empty()) {
+    for (Index set = 0; set < without_lost.size(); ++set) {
+      LabelSet labels = profile_.label_sets[set];
+      numbered_.lose(labels);
+      without_lost[set] = label_sets_.find(labels, profile_.label_sets);
+    }
+  }
+  unsampled_ns_ += fit_waits(profile_, unknown_, without_lost);
   weighed_ns_ = 0;
   for (const SampleRow& row : profile_.rows) {
     if (is_wait(profile_.values[row.value])) weighed_ns_ += row.weight_ns;
   }
+  if (profile_.has_blame) blame_open_waits(profile_);
 }
 
 Profile ProfileBuilder::take(const KernelTotals& totals) {
   enter_waiting();
+  fit_totals();
   profile_.ledger.time = accounts_.settle(totals);
   profile_.ledger.time.attributed_ns += weighed_ns_;
   profile_.ledger.time.unsampled_ns += unsampled_ns_;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,8 +19,10 @@
 #include <vector>
 
 #include "cli/profile/byte_cache.h"
+#include "cli/profile/fit_waits.h"
 #include "cli/profile/index_table.h"
 #include "cli/profile/label_rules.h"
+#include "cli/profile/numbered_labels.h"
 #include "cli/profile/profile.h"
 #include "cli/profile/time_accounts.h"
 #include "sampling/sampler.h"
@@ -64,16 +67,22 @@ struct ProcessOfWaits {
   std::uint8_t scheduler = 0;         // ProcessContext::scheduler()
 };
 ProcessOfWaits process_of_waits(ProcessContext& process);
+// Decodes label bytes. Publishers are those of the profile.
+Observation meaning_of(std::span<const std::byte> label_bytes, ProcessContext& process);
 using FindProcessOfWaits = std::function<ProcessOfWaits(Pid)>;
 
 class ProfileBuilder {
  public:
   // `timed_samples`: how many samples have a row each, with their time; later ones share rows.
   // `period_ns`: between two samples of a thread that runs, on average. `kinds`: of the samples
-  // that will come; each is a value type, whether or not any come.
+  // that will come; each is a value type, whether or not any come. `most_sets`: as NumberedLabels.
   ProfileBuilder(std::size_t timed_samples, std::uint64_t period_ns, LabelRules rules = {},
-                 std::span<const ls_sample_kind> kinds = kOnCpuOnly)
-      : timed_samples_(timed_samples), rules_(std::move(rules)), accounts_(profile_, period_ns) {
+                 std::span<const ls_sample_kind> kinds = kOnCpuOnly,
+                 std::size_t most_sets = NumberedLabels::kMostSets)
+      : timed_samples_(timed_samples),
+        rules_(std::move(rules)),
+        numbered_(rules_, most_sets),
+        accounts_(profile_, period_ns) {
     profile_.values.clear();
     value_of_kind_.fill(kNoValue);
     for (const ls_sample_kind kind : kinds) static_cast<void>(value_of(kind));
@@ -92,21 +101,28 @@ class ProfileBuilder {
   std::span<const Location> locations() const { return profile_.locations; }
   // How the label rules have changed the labels of all samples.
   const LabelChanges& label_changes() const { return label_changes_; }
-  const MetKeys& met_keys() const { return met_keys_; }  // keys that the label rules have met
+  // The keys that the label rules have met.
+  MetKeys met_keys() const {
+    MetKeys all = met_keys_;
+    all.insert(numbered_.met_keys().begin(), numbered_.met_keys().end());
+    return all;
+  }
   // The number of samples with label bytes that gave no label, by reason: the sampler counted them
   // as labelled.
   using Outcomes = std::array<std::uint64_t, LS_OUTCOME_COUNT>;
   const Outcomes& undecoded() const { return undecoded_; }
-  // Gives a number to these labels (WaitTotal). What they mean is decided at the end if the process
-  // has the same plan then, and otherwise now.
-  void name_labels(std::uint64_t number, std::span<const std::byte> label_bytes,
-                   ProcessContext& process);
-  // Fits the weights of waits, which have errors of chance, to their totals.
-  void add_totals(std::span<const WaitTotal> totals, const FindProcessOfWaits& find);
-  // Takes what is known of who made threads wait. Call it before add_totals().
-  void add_blame(std::span<const BlameTotal> totals, const FindProcessOfWaits& find);
-  // Settles the accounts and moves out threads, locations, stacks, label sets and rows, and the
-  // ledger of time. The caller fills in the rest of the Profile.
+  // What labels have numbers (WaitTotal).
+  NumberedLabels& numbered() { return numbered_; }
+  const NumberedLabels& numbered() const { return numbered_; }
+  // Takes totals of waits, and what is known of who made threads wait. They may come in parts: with
+  // `early` others follow, and what these mean is decided for good.
+  void add_totals(std::span<const WaitTotal> totals, const FindProcessOfWaits& find,
+                  bool early = false);
+  void add_blame(std::span<const BlameTotal> totals, const FindProcessOfWaits& find,
+                 bool early = false);
+  // Settles the accounts, and fits the weights of waits, which have errors of chance, to their
+  // totals. Moves out threads, locations, stacks, label sets and rows, and the ledger of time. The
+  // caller fills in the rest of the Profile.
   Profile take(const KernelTotals& totals = {});
 
  private:
@@ -122,19 +138,9 @@ class ProfileBuilder {
   Index intern_location(Address address, Index module, bool by_frame_pointer = false);
   const Decoded& decode(const Sample& sample, ProcessContext& process);
   Index intern_label_set(LabelSet labels);
-  struct Numbered {
-    std::vector<std::byte> label_bytes;
-    std::uint64_t plan_epoch = 0;
-    Observation meaning;  // at that epoch
-  };
-  // What a number of labels means: the labels, and the outcome.
-  struct Meaning {
-    LabelSet labels;
-    std::uint8_t outcome;
-  };
-  bool is_known(std::uint64_t number) const;
-  Meaning meaning_of_number(std::uint64_t number, const ProcessOfWaits& of);
-  WaitRow row_of(const WaitTotal& total, const ProcessOfWaits& of);
+  WaitRow row_of(const WaitTotal& total, const ProcessOfWaits& of, bool early);
+  Index set_with_reason(LabelSet labels, const WaitTotal& total, const ProcessOfWaits& of);
+  void fit_totals();
   // A sample whose row is not looked up yet, because the memory for that is on its way. To stand
   // still until it comes would take as long as the rest of the sample, if there are many rows.
   struct Waiting {
@@ -157,6 +163,7 @@ class ProfileBuilder {
 
   std::size_t timed_samples_;
   LabelRules rules_;
+  NumberedLabels numbered_;
   LabelChanges label_changes_;
   MetKeys met_keys_;
   std::uint64_t samples_ = 0;
@@ -168,7 +175,17 @@ class ProfileBuilder {
   Profile profile_;
   TimeAccounts accounts_;
   std::vector<Decoded> decoded_;
-  std::unordered_map<std::uint64_t, Numbered> numbered_;  // by WaitTotal::labels
+  // Label sets with the reason of a wait, by NumberedLabels::Settled::set and system call.
+  using SetsWithReason = std::unordered_map<std::uint64_t, Index, SecretHash>;
+  std::map<std::pair<std::uint8_t, ls_sample_kind>, SetsWithReason> with_reason_;
+  bool has_totals_ = false;
+  UnknownWaits unknown_{};
+  // Those whose numbers are not known yet, because a record was lost that is sent again.
+  std::vector<WaitTotal> unnamed_;
+  std::vector<BlameTotal> unnamed_blame_;
+  // So many rows were left when equal ones were last merged.
+  std::size_t merged_waits_ = 0;
+  std::size_t merged_blame_ = 0;
   // These index profile_'s tables of the same names.
   IndexTable stacks_;
   IndexTable label_sets_;

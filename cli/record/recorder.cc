@@ -351,7 +351,14 @@ TrackedProcess& Recorder::process_of(Pid pid) {
 
 void Recorder::on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes) {
   const Busy busy(*this, pid);
-  builder_.name_labels(number, label_bytes, process_of(pid));
+  builder_.numbered().name(number, label_bytes, process_of(pid));
+}
+
+void Recorder::on_waits(std::span<const WaitTotal> waits, std::span<const BlameTotal> blame) {
+  const Busy busy(*this, first_);
+  const auto find = [this](Pid pid) { return process_of_waits(pid); };
+  if (options_.blames) builder_.add_blame(blame, find, true);
+  builder_.add_totals(waits, find, true);
 }
 
 void Recorder::on_sample(const Sample& sample) {
@@ -501,6 +508,7 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   ledger.counters[Counter::kRetriesPending] = counters.pending;
   ledger.counters[Counter::kMappingsForgotten] = modules_.forgotten();
   count_labels(builder_.label_changes(), ledger);
+  ledger.counters[Counter::kLabelSetsWithoutRoom] = builder_.numbered().numbers_with_lost_keys();
   settle_unplanned(profile);
   if (profile.has_blame) complete_blame(profile);
   for (auto& [pid, gone] : gone_) profile.processes.push_back(std::move(gone.process));

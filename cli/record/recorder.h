@@ -116,7 +116,7 @@ class Recorder final : private EventHandler {
   // By path; of very many the first ones.
   const std::map<std::string, LostPublisher>& lost_publishers() const { return lost_publishers_; }
   const Sampler& sampler() const { return *sampler_; }
-  const MetKeys& met_keys() const { return builder_.met_keys(); }
+  MetKeys met_keys() const { return builder_.met_keys(); }
   const ProcessLabelReader& process_labels() const { return process_labels_; }
   const TableTimes& table_times() const { return table_times_; }
 
@@ -143,6 +143,7 @@ class Recorder final : private EventHandler {
   void on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) override;
   void on_mapping(const MappingEvent& event) override;
   void on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes) override;
+  void on_waits(std::span<const WaitTotal> waits, std::span<const BlameTotal> blame) override;
   void on_mappings_lost() override;
 
   // Notes which process is read while it lives.

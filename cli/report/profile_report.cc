@@ -122,7 +122,8 @@ void ProfileReport::say_label_sets() const {
             with_thousands(values) + " values";
   }
   const bool one = many->keys.size() == 1;
-  std::string advice = "Leave " + std::string(one ? "it" : "them") + " out with --label-deny " + keys;
+  std::string advice =
+      "Leave " + std::string(one ? "it" : "them") + " out with --label-deny " + keys;
   // Groups of two labels are as many pairs as there were sets.
   if (one) advice += ", or put its values into 256 groups with --label-hash " + keys;
   log::warning(with_thousands(many->sets) + " different label sets make viewers slow: " + what +

@@ -139,8 +139,8 @@ double ShareError::of(const std::map<std::uint32_t, std::uint64_t>& part,
     others.by_square -= none.by_square;
     variance += square * variance_of((samples * share + whole_share) / (samples + 1), samples);
   }
-  variance += std::max(0.0, others.by_share * whole_share -
-                                others.by_square * whole_share * whole_share);
+  variance +=
+      std::max(0.0, others.by_share * whole_share - others.by_square * whole_share * whole_share);
   return std::sqrt(variance) / whole_ns_;
 }
 

@@ -90,6 +90,9 @@ struct MappingEvent {
   std::string_view path;  // the kernel's name for it; "//anon" if there is no file
 };
 
+struct WaitTotal;
+struct BlameTotal;
+
 class EventHandler {
  public:
   virtual ~EventHandler() = default;
@@ -108,6 +111,10 @@ class EventHandler {
   // What has the number in WaitTotal::labels.
   virtual void on_label_set(Pid /*pid*/, std::uint64_t /*number*/,
                             std::span<const std::byte> /*label_bytes*/) {}
+  // Totals of waits that have become many while sampling goes on. The rest comes at the end
+  // (Sampler::wait_totals()); both may have parts of the same total.
+  virtual void on_waits(std::span<const WaitTotal> /*waits*/,
+                        std::span<const BlameTotal> /*blame*/) {}
   // Some on_mapping() were left out: the kernel had no room for them.
   virtual void on_mappings_lost() {}
 };
@@ -195,7 +202,8 @@ class Sampler {
   virtual Span span() const { return {}; }
   // Sentences about what has happened to the recording that no counter can say.
   virtual std::vector<std::string> remarks() const { return {}; }
-  // Totals of waits, after stop(). They are empty if the mode does not sample waits.
+  // Totals of waits, after stop(), without what on_waits() has handed out. They are empty if the
+  // mode does not sample waits.
   virtual std::vector<WaitTotal> wait_totals() const { return {}; }
   // How the time of each thread divides, after stop(). It is empty if waits are not sampled.
   virtual ThreadLedgers thread_ledgers() const { return {}; }

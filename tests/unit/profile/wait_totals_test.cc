@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <cstring>
 
 #include "cli/profile/profile_builder.h"
 #include "support/catch.h"
@@ -121,9 +123,9 @@ TEST_CASE("wait_totals: each label set has the time of its own total") {
   builder.add(a_wait(20, kA), process);
   builder.add(a_wait(10, kB), process);
   builder.add(a_wait(4), process);  // its labels were another thread's work: no total has them
-  builder.name_labels(1000, kA, process);
-  builder.name_labels(1001, kB, process);
-  builder.name_labels(1002, kC, process);
+  builder.numbered().name(1000, kA, process);
+  builder.numbered().name(1001, kB, process);
+  builder.numbered().name(1002, kC, process);
   const WaitTotal totals[] = {a_total(1000, 60'000), a_total(1001, 7000), a_total(1002, 11'000),
                               a_total(999'999, 3)};  // this number came with a record that was lost
   builder.add_totals(totals, always(process));
@@ -177,7 +179,7 @@ TEST_CASE("wait_totals: a key that gets its name later names all time, and conse
   FakeProcess process;
   process.key = "key 1";
   builder.add(a_wait(10, kA), process);
-  builder.name_labels(1000, kA, process);
+  builder.numbered().name(1000, kA, process);
   process.key = "route";
   ++process.publishers;
   builder.add(a_wait(20, kA), process);
@@ -217,7 +219,7 @@ TEST_CASE(
   FakeProcess process;
   builder.add(a_wait(60, kA), process);
   builder.add(a_wait(2000, kB), process);  // it began before its process had a plan
-  builder.name_labels(1000, kA, process);
+  builder.numbered().name(1000, kA, process);
   const WaitTotal totals[] = {a_total(1000, 60), a_total(LS_UNLABELLED, 2000)};
   builder.add_totals(totals, always(process));
   CHECK(weights_of(builder.take()) == std::vector<std::uint64_t>{60, 2000});
@@ -245,9 +247,139 @@ TEST_CASE("wait_totals: a sample that was unreadable takes nothing from the tota
   Sample unreadable = a_wait(500);
   unreadable.outcome = LS_UNREADABLE_VANISHED;
   builder.add(unreadable, process);
-  builder.name_labels(1000, kA, process);
+  builder.numbered().name(1000, kA, process);
   const WaitTotal totals[] = {a_total(1000, 60)};
   builder.add_totals(totals, always(process));
   const Profile profile = builder.take();
   CHECK(weights_of(profile) == std::vector<std::uint64_t>{60, 0});
+}
+
+namespace {
+
+// A request's labels: a tenant of few, and a number of its own.
+struct FakeShop final : ProcessContext {
+  Index module_at(Address) override { return kNoIndex; }
+  Index kernel_module() override { return 0; }
+  std::uint64_t address_epoch() const override { return 0; }
+  std::uint64_t publisher_epoch() const override { return 0; }
+  std::uint8_t publisher(std::uint8_t index) const override { return index; }
+  Observation decode(std::span<const std::byte> bytes) override {
+    Observation seen;
+    if (bytes.empty()) return seen;
+    std::uint32_t request = 0;
+    std::memcpy(&request, bytes.data(), sizeof request);
+    seen.outcome = LS_LABELLED;
+    seen.labels = {{"request", std::to_string(request), 0},
+                   {"tenant", request % 4 == 0 ? "acme" : "globex", 0}};
+    return seen;
+  }
+};
+
+constexpr std::uint32_t kRequests = 1000;
+constexpr std::size_t kRoom = 100;
+
+// Takes out totals of 1,000 requests in ten parts, each request with 7 ns and one blamed wait of
+// 3 ns, and one sample of each tenth.
+Profile of_many_requests(const LabelRules& rules) {
+  FakeShop shop;
+  const FindProcessOfWaits find = [&](Pid) { return process_of_waits(shop); };
+  ProfileBuilder builder(10'000, 1000, rules, kWaitKinds, kRoom);
+  for (std::uint32_t part = 0; part < 10; ++part) {
+    std::vector<WaitTotal> waits;
+    std::vector<BlameTotal> blame;
+    for (std::uint32_t i = 0; i < kRequests / 10; ++i) {
+      const std::uint32_t request = part * kRequests / 10 + i;
+      const std::uint64_t number = 1'000'000 + request;
+      const auto bytes = std::as_bytes(std::span(&request, 1));
+      builder.numbered().name(number, bytes, shop);
+      waits.push_back(a_total(number, 7));
+      BlameTotal because;
+      because.wait = a_total(number, 3);
+      because.kind = LS_BLAME_THREAD;
+      because.pid = Pid{1};
+      because.labels = number;
+      blame.push_back(because);
+      if (i % 10 == 0) builder.add(a_wait(100, bytes), shop);
+    }
+    builder.add_blame(blame, find, true);
+    builder.add_totals(waits, find, true);
+  }
+  // One comes again, whose bytes are no longer kept.
+  const WaitTotal last[] = {a_total(1'000'000, 7)};
+  builder.add_totals(last, find);
+  return builder.take();
+}
+
+std::uint64_t time_of(const Profile& profile, const auto& rows, std::string_view tenant) {
+  std::uint64_t time_ns = 0;
+  for (const auto& row : rows) {
+    const LabelSet& labels = profile.label_sets.at(row.label_set);
+    const auto label = std::ranges::find(labels, "tenant", &Label::key);
+    if (label == labels.end() || label->value != tenant) continue;
+    if constexpr (requires {
+                    row.time_ns;
+                    row.by;
+                  }) {
+      time_ns += row.time_ns;
+    } else {
+      time_ns += row.weight_ns;
+    }
+  }
+  return time_ns;
+}
+
+}  // namespace
+
+TEST_CASE("wait_totals: of more label sets than there is room for, each other label is exact") {
+  LabelRules rules;
+  SECTION("as they are") {}
+  SECTION("without the label that makes them many") { rules.deny = {"request"}; }
+  SECTION("with its values in groups") { rules.hash = {"request"}; }
+  SECTION("with the wanted labels alone") { rules.allow = {"tenant"}; }
+  const Profile profile = of_many_requests(rules);
+  CHECK(time_of(profile, profile.rows, "acme") == 7 * kRequests / 4 + 7);
+  CHECK(time_of(profile, profile.rows, "globex") == 7 * kRequests / 4 * 3);
+  CHECK(time_of(profile, profile.blame, "acme") == 3 * kRequests / 4);
+  CHECK(time_of(profile, profile.blame, "globex") == 3 * kRequests / 4 * 3);
+  std::uint64_t all_ns = 0;
+  for (const SampleRow& row : profile.rows) all_ns += row.weight_ns;
+  CHECK(all_ns == 7 * (kRequests + 1));
+  CHECK(profile.ledger.time.unsampled_ns == 0);
+  // Each sample has time, also those whose sets have lost a label.
+  for (const SampleRow& row : profile.rows) CHECK(row.weight_ns != 0);
+  CHECK(profile.waits.size() < 4 * kRoom);
+}
+
+TEST_CASE("wait_totals: a number whose record was lost has its meaning when it is sent again") {
+  constexpr std::byte kA[] = {std::byte{'a'}};
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  const WaitTotal totals[] = {a_total(1000, 60)};
+  builder.add_totals(totals, always(process), true);
+  builder.numbered().name(1000, kA, process);
+  builder.add_totals(totals, always(process));
+  const Profile profile = builder.take();
+  REQUIRE(profile.waits.size() == 1);
+  CHECK(profile.waits[0].time_ns == 120);
+  CHECK(labels_of(profile, profile.waits[0].label_set) == "k=a ");
+}
+
+TEST_CASE("wait_totals: unknown time is of all labels, also if some samples are of no total") {
+  constexpr std::byte kA[] = {std::byte{'a'}};
+  constexpr std::byte kB[] = {std::byte{'b'}};
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  builder.add(a_wait(10, kA), process);
+  builder.add(a_wait(10, kB), process);
+  builder.add(a_wait(1), process);
+  builder.numbered().name(1000, kA, process);
+  builder.numbered().name(1001, kB, process);
+  const WaitTotal totals[] = {a_total(1000, 3000), a_total(1001, 1000),
+                              a_total(kUnknownLabels, 8000)};
+  builder.add_totals(totals, always(process));
+  const std::vector<std::uint64_t> weights = weights_of(builder.take());
+  CHECK(weights[0] + weights[1] + weights[2] == 12'000);
+  // As many waits were sampled of each, so each has as much of the whole.
+  CHECK(std::llabs(static_cast<std::int64_t>(weights[0]) - 12'000 * 10 / 21) <= 2);
+  CHECK(std::llabs(static_cast<std::int64_t>(weights[1]) - 12'000 * 10 / 21) <= 2);
 }
