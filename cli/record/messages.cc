@@ -94,6 +94,20 @@ std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps) {
   return lines;
 }
 
+std::string waits_without_thread(const WithoutThreads& programs) {
+  std::string who;
+  const auto add = [&](bool there, const char* name) {
+    if (there) who += (who.empty() ? "" : ", and ") + std::string(name);
+  };
+  add(programs.go, "goroutines of Go");
+  add(programs.node, "requests of node");
+  add(programs.asyncio, "tasks of asyncio");
+  if (who.empty()) return {};
+  return who +
+         " have no thread while they wait, so the time of waits by label is not theirs: it shows "
+         "system calls that block a thread, and how long threads wait for a processor";
+}
+
 std::string why_no_sample(const NoSample& recording) {
   const std::string rate = std::to_string(recording.frequency_hz) + " Hz";
   if (std::string over = over_at_once(recording); !over.empty()) return over;

@@ -18,6 +18,15 @@ std::string describe_labels(const TrackedProcess& process);
 // `bpf_helps`: --backend bpf was not used, and would help.
 std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps = false);
 
+// Programs in which what waits is mostly no thread.
+struct WithoutThreads {
+  bool go = false;
+  bool node = false;
+  bool asyncio = false;
+};
+// Returns what a recording of waits shows of them, as one sentence; empty if there are none.
+std::string waits_without_thread(const WithoutThreads& programs);
+
 // What the kernel shows of a recording that has no sample.
 struct NoSample {
   std::string standstill;          // why the targets do not run; empty: nothing holds them

@@ -39,6 +39,7 @@ void RecordReport::say_problems_of_samples() const {
     log::warning(escape_terminal(line));
   }
   say_variables_without_value();
+  say_waits_without_thread();
   for (const std::string& line : recorder_.process_labels().problems()) {
     log::warning(escape_terminal(line));
   }
@@ -107,6 +108,23 @@ void RecordReport::say_variables_without_value() const {
         "label rules left it out; labelscope dump --explain with the same --variable shows how it "
         "is read"));
   }
+}
+
+void RecordReport::say_waits_without_thread() const {
+  if (!std::ranges::any_of(profile().values, [](const ValueType& value) { return is_wait(value); }))
+    return;
+  WithoutThreads programs;
+  for (const auto& [pid, process] : recorder_.processes()) {
+    for (const Publisher& publisher : process->plan().publishers) {
+      programs.go |= publisher.recipe.source == LS_SOURCE_GO;
+      programs.node |= publisher.recipe.source == LS_SOURCE_NODE;
+    }
+  }
+  programs.asyncio = std::ranges::any_of(profile().modules, [](const ProfileModule& module) {
+    return module.path.find("/_asyncio.") != std::string::npos;
+  });
+  const std::string sentence = waits_without_thread(programs);
+  if (!sentence.empty()) log::info(sentence);
 }
 
 // One sentence covers all processes.

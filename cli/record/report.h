@@ -32,6 +32,7 @@ class RecordReport : public ProfileReport {
   void explain_missing_labels() const;
   std::string why_no_labels() const;
   void say_variables_without_value() const;
+  void say_waits_without_thread() const;
 
   const RecordOptions& options_;
   bool quiet_;

@@ -173,3 +173,10 @@ TEST_CASE("messages: without a sample, only what can still help is advised") {
   none.ended = true;
   CHECK(why_no_sample(none).ends_with("a higher -F helps, or a program that runs longer"));
 }
+
+TEST_CASE("messages: who waits without a thread is said once for all") {
+  CHECK(waits_without_thread({}).empty());
+  CHECK(waits_without_thread({.go = true}).starts_with("goroutines of Go have no thread"));
+  CHECK(waits_without_thread({.node = true, .asyncio = true})
+            .starts_with("requests of node, and tasks of asyncio have no thread"));
+}
