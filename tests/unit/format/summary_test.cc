@@ -1,6 +1,7 @@
 #include "cli/answer/summary.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -289,6 +290,23 @@ TEST_CASE("shares: a long wait beside short ones is as uncertain as one sample")
   errors.add_whole(0, 9'000, 1, true);
   errors.add_whole(0, 1'000, 1000, true);
   CHECK(errors.of({{0, 9'000}}) > std::sqrt(0.9 * 0.1 / 2));
+}
+
+TEST_CASE("summary: of a part of a recording of waits, shares by label are uncertain") {
+  SmallProfile small;
+  small.profile.values = {time_value(LS_WAITING)};
+  for (Index i = 0; i < small.profile.threads.size(); ++i) small.profile.threads[i].account = i;
+  const Index other = static_cast<Index>(small.profile.threads.size());
+  small.profile.threads.push_back({Pid{1}, Tid{2}, "other", other});
+  for (int i = 0; i < 8; ++i) {
+    SampleRow& row = small.labelled({{"k", i % 2 == 0 ? "even" : "odd"}});
+    row.weight_ns = 10'000'000;
+    if (i % 2 == 0) row.thread = other;  // each thread has one label
+  }
+  std::ostringstream out;
+  REQUIRE(render_summary_json(small.profile, {"k"}, out));
+  const auto json = nlohmann::json::parse(out.str());
+  CHECK(std::abs(json["values"][0]["share_error"].get<double>() - std::sqrt(0.25 / 8)) < 1e-6);
 }
 
 TEST_CASE("summary: shares are of time, not of samples") {
