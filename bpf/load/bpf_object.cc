@@ -89,6 +89,9 @@ Result<ls_config> make_config(const SamplerOptions& options, std::uint32_t cpus)
 // Label sets of waits that the kernel knows by number at the same time. It forgets the oldest.
 constexpr std::uint32_t kLabelNumbers = 65536;
 
+// Threads and the locks that they have let go of, of which as many are known as are used at once.
+constexpr std::uint32_t kLettingGo = 16384;
+
 // The end of a thread is seen from the first moment on in which one may be noted.
 constexpr const char* kWaitPrograms[] = {"on_waiter_exit", "on_wakeup", "on_wakeup_new",
                                          "on_switch"};
@@ -216,7 +219,9 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   if (loaded->blames_) {
     resize(loaded->object_, "processors", cpus);
     resize(loaded->object_, "woken_threads", options.max_threads);
+    resize(loaded->object_, "letting_go", kLettingGo);
     resize(loaded->object_, "blame_totals", kMostBlameTotals);
+    resize(loaded->object_, "late_labels", kMostBlameTotals / 2);
   }
   load_if(loaded->samples_waits_, kWaitPrograms, loaded->object_);
   load_if(loaded->blames_, kBlamePrograms, loaded->object_);
@@ -463,7 +468,9 @@ std::vector<std::pair<Tid, ls_off_cpu>> BpfObject::off_cpu_threads() const {
 namespace {
 
 std::uint32_t generation_of(const ls_wait_key& key) { return key.generation; }
-std::uint32_t generation_of(const ls_blame_key& key) { return key.wait.generation; }
+std::uint32_t generation_of(const ls_blame_key& key) {
+  return key.wait.generation & ~LS_GENERATION_LATE;
+}
 
 // Reads all entries, a bucket at once: programs may add others meanwhile.
 template <class Key, class Value>
@@ -516,6 +523,16 @@ std::vector<std::pair<ls_blame_key, ls_blame_total>> BpfObject::take_blame_total
     std::uint32_t generation) {
   if (!blames_) return {};
   return take_entries<ls_blame_key, ls_blame_total>(map_fd(object_, "blame_totals"), generation);
+}
+
+std::optional<std::uint64_t> BpfObject::late_labels(std::uint64_t number) const {
+  std::uint64_t labels = 0;
+  if (bpf_map_lookup_elem(map_fd(object_, "late_labels"), &number, &labels) != 0) return {};
+  return labels;
+}
+
+void BpfObject::forget_late_labels(std::uint64_t number) {
+  bpf_map_delete_elem(map_fd(object_, "late_labels"), &number);
 }
 
 Status BpfObject::set_wait_generation(std::uint32_t generation) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -87,6 +88,9 @@ class BpfObject {
   std::vector<std::pair<ls_wait_key, ls_wait_total>> take_wait_totals(std::uint32_t generation);
   std::vector<std::pair<ls_blame_key, ls_blame_total>> take_blame_totals(std::uint32_t generation);
   Status set_wait_generation(std::uint32_t generation);
+  // What a number stands for in blame with LS_GENERATION_LATE, if that is known by now.
+  std::optional<std::uint64_t> late_labels(std::uint64_t number) const;
+  void forget_late_labels(std::uint64_t number);
   // Returns how many totals were made, and the time of waits for which there was no room.
   Result<ls_totals_made> totals_made() const;
   // Cancels the repeated reads that were scheduled and have not run.

@@ -70,13 +70,11 @@ struct {
 /* What is known of a thread that waits: the key is that of `off_cpu_threads`. */
 struct ls_woken {
   struct ls_blamed waker; /* of its last wake-up */
-  struct ls_blamed owner; /* of the lock for which it waits */
+  struct ls_owner owner;  /* of the lock for which it waits */
   __u64 owner_ns;         /* when it left its processor for that; 0: never */
-  /* Waits that count as soon as the labels are read (ls_off_cpu): one of each kind is kept here,
-   * with all others that the same one is blamed for. */
-  struct ls_blamed late[LS_WAIT_PARTS];
-  __u64 late_ns[LS_WAIT_PARTS];
-  __u64 late_count[LS_WAIT_PARTS];
+  __u32 other_lets_go;    /* another thread than the owner has woken it at the lock */
+  __u32 reserved;
+  __u64 late; /* the number of blame while labels are missing; 0: there is none */
 };
 
 struct {
@@ -92,6 +90,16 @@ struct {
   __type(value, struct ls_blame_total);
   __uint(max_entries, 1);
 } blame_totals SEC(".maps");
+
+/* A thread may wait before its labels are read. Its waits are blamed on others all the same: under
+ * a number that is drawn for the time in which they are missing. When they are read, this map gets
+ * what they are, and user space puts it in the place of that number. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, __u64);
+  __type(value, __u64);
+  __uint(max_entries, 1);
+} late_labels SEC(".maps");
 
 /* Nothing writes here (see ls_no_waits). */
 static struct ls_woken ls_never_woken;
@@ -209,6 +217,20 @@ static __always_inline void ls_blame_task(struct ls_blamed* who, struct task_str
   BPF_CORE_READ_STR_INTO(&who->comm, task, group_leader, comm);
 }
 
+/* Says who ends, if a thread that is recorded does. It has cleared its labels itself, or its memory
+ * is gone, and so may be its process. What it had at its last switch is what it has worked for. */
+static __always_inline _Bool ls_blame_ending(struct ls_blamed* who, const struct task_struct* task,
+                                             struct ls_ids ids) {
+  if (!(task->flags & LS_TASK_EXITING)) return 0;
+  const struct ls_off_cpu* thread = ls_off_cpu_of(ids);
+  if (!thread) return 0;
+  who->kind = LS_BLAME_THREAD;
+  who->pid = ids.pid;
+  who->labels = thread->last_labels ? thread->last_labels : thread->labels;
+  if (who->labels == LS_LABELS_LATER) who->labels = LS_UNREADABLE_NOT_RESIDENT;
+  return 1;
+}
+
 /* Says who runs here now. */
 static __always_inline void ls_blame_current(struct ls_blamed* who) {
   __u32 interrupt = ls_interrupt();
@@ -223,6 +245,7 @@ static __always_inline void ls_blame_current(struct ls_blamed* who) {
   }
   struct task_struct* task = bpf_get_current_task_btf();
   struct ls_ids ids = ls_ids_of_argument(task);
+  if (ls_blame_ending(who, task, ids)) return;
   struct ls_found_process found = ls_find_process(ids.pid);
   ls_blame_task(who, task, ids, &found);
   if (who->kind != LS_BLAME_THREAD || !found.process) return;
@@ -242,6 +265,32 @@ static __always_inline struct ls_woken* ls_woken_at(__u32 tid) {
   return woken;
 }
 
+/* Notes that the current thread lets go of the lock for which a thread waits that it wakes, if it
+ * does: it calls futex() with the lock's address. */
+static __always_inline void ls_lets_go(struct ls_woken* woken) {
+  const __u8 does = 1;
+  struct task_struct* task = bpf_get_current_task_btf();
+  if (woken->waker.kind != LS_BLAME_THREAD || ls_system_call_of(task) != LS_CALL_FUTEX) return;
+  const struct ls_letting_go* owner = &woken->owner.who_lets_go;
+  struct ls_letting_go who = {owner->lock, task->tgid, task->pid};
+  if (LS_LOCK_AT(ls_futex_call_of(task).address) != who.lock) return;
+  if (!bpf_map_lookup_elem(&letting_go, &who))
+    bpf_map_update_elem(&letting_go, &who, &does, BPF_ANY);
+  woken->other_lets_go = who.pid != owner->pid || who.tid != owner->tid;
+}
+
+/* Returns whether the owner is to blame for the wait that begins at `left_ns`. */
+static __always_inline _Bool ls_owner_holds(const struct ls_woken* woken, __u64 left_ns) {
+  if (woken->owner_ns != left_ns) return 0;
+  struct ls_letting_go owner = woken->owner.who_lets_go;
+  if (!woken->other_lets_go || bpf_map_lookup_elem(&letting_go, &owner)) {
+    ls_count_other(LS_COUNT_OWNERS_FOUND);
+    return 1;
+  }
+  ls_count_other(LS_COUNT_OWNERS_ELSEWHERE);
+  return 0;
+}
+
 /* This runs in the waker, before the thread can run again. A thread that is about to wait may be
  * woken before it has left its processor, so the entry is written whether or not it has. */
 SEC("tp_btf/sched_waking")
@@ -255,6 +304,7 @@ int BPF_PROG(on_waking, struct task_struct* task) {
   struct ls_blamed who = {};
   ls_blame_current(&who);
   woken->waker = who;
+  if (woken->owner.who_lets_go.lock) ls_lets_go(woken);
   return 0;
 }
 
@@ -272,21 +322,22 @@ int BPF_PROG(on_block, _Bool preempted, struct task_struct* leaves, struct task_
   struct ls_ids ids = ls_ids_of_argument(leaves);
   const struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread || thread->left_ns == 0 || thread->system_call != LS_CALL_FUTEX) return 0;
-  struct ls_blamed owner = {};
+  struct ls_owner owner = {};
   ls_find_owner(&owner, leaves, ids.pid, thread->left_ns);
-  if (owner.kind == LS_BLAME_UNKNOWN) return 0;
+  if (owner.who.kind == LS_BLAME_UNKNOWN) return 0;
   struct ls_woken* woken = ls_woken_at(ids.tid);
   if (!woken) return 0;
   woken->owner = owner;
+  woken->other_lets_go = 0;
   woken->owner_ns = thread->left_ns;
   return 0;
 }
 
 /* ---- totals */
 
-/* It sets the generation of the key. */
-static __always_inline void ls_add_blame(struct ls_blame_key* key, __u64 ns, __u64 count) {
-  key->wait.generation = ls_generation();
+/* It sets the generation of the key. `late` is 0 or LS_GENERATION_LATE. */
+static __always_inline void ls_add_blame(struct ls_blame_key* key, __u64 ns, __u32 late) {
+  key->wait.generation = ls_generation() | late;
   struct ls_blame_total* total = bpf_map_lookup_elem(&blame_totals, key);
   if (!total) {
     struct ls_totals_made* made = ls_totals_made();
@@ -299,47 +350,33 @@ static __always_inline void ls_add_blame(struct ls_blame_key* key, __u64 ns, __u
     return;
   }
   __sync_fetch_and_add(&total->ns, ns);
-  __sync_fetch_and_add(&total->count, count);
-}
-
-static __always_inline _Bool ls_is_same(const struct ls_blamed* one,
-                                        const struct ls_blamed* other) {
-  const __u64* a = (const __u64*)one;
-  const __u64* b = (const __u64*)other;
-  return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+  __sync_fetch_and_add(&total->count, 1);
 }
 
 /* Blames a part of the wait in `key`, whose labels may be missing. */
 static __always_inline void ls_blame(struct ls_blame_key* key, struct ls_woken* woken, __u64 ns) {
-  __u32 part = key->wait.part;
   if (ns == 0 || key->who.kind == LS_BLAME_UNKNOWN) return;
   if (key->wait.labels != LS_LABELS_LATER) {
-    ls_add_blame(key, ns, 1);
+    ls_add_blame(key, ns, 0);
     return;
   }
-  if (!woken || part >= LS_WAIT_PARTS) return;
-  if (woken->late_ns[part] == 0)
-    woken->late[part] = key->who;
-  else if (!ls_is_same(&woken->late[part], &key->who))
-    return;
-  __sync_fetch_and_add(&woken->late_ns[part], ns);
-  __sync_fetch_and_add(&woken->late_count[part], 1);
+  if (!woken) return;
+  if (woken->late == 0)
+    woken->late = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
+  key->wait.labels = woken->late;
+  ls_add_blame(key, ns, LS_GENERATION_LATE);
+  key->wait.labels = LS_LABELS_LATER;
 }
 
-/* Blames for the waits of one part that have come while labels were missing (ls_add_late()). */
-static __always_inline void ls_blame_late(const struct ls_off_cpu* thread,
-                                          const struct ls_wait_key* wait) {
+/* The labels of a thread have been read that were missing at its last waits (ls_add_late()). */
+static __always_inline void ls_blame_late(const struct ls_off_cpu* thread, __u64 labels) {
   __u32 tid = thread->tid;
-  __u32 part = wait->part;
   struct ls_woken* woken = bpf_map_lookup_elem(&woken_threads, &tid);
-  if (!woken || part >= LS_WAIT_PARTS) return;
-  __u64 ns = woken->late_ns[part];
-  __u64 count = woken->late_count[part];
-  if (ns == 0) return;
-  struct ls_blame_key key = {.wait = *wait, .who = woken->late[part]};
-  __sync_fetch_and_add(&woken->late_ns[part], -ns);
-  __sync_fetch_and_add(&woken->late_count[part], -count);
-  ls_add_blame(&key, ns, count);
+  if (!woken || woken->late == 0) return;
+  __u64 late = woken->late;
+  if (bpf_map_update_elem(&late_labels, &late, &labels, BPF_ANY))
+    ls_count_other(LS_COUNT_BLAME_WITHOUT_ROOM);
+  woken->late = 0;
 }
 
 /* ---- who has a processor */
@@ -353,8 +390,9 @@ static __always_inline void ls_end_turn(struct task_struct* leaves, __u64 now) {
   struct ls_ids ids = ls_ids_of_argument(leaves);
   struct ls_found_process found = ls_find_process(ids.pid);
   struct ls_blamed who = {};
-  ls_blame_task(&who, leaves, ids, &found);
-  if (who.kind == LS_BLAME_THREAD) {
+  const _Bool ends = ls_blame_ending(&who, leaves, ids);
+  if (!ends) ls_blame_task(&who, leaves, ids, &found);
+  if (!ends && who.kind == LS_BLAME_THREAD) {
     const struct ls_off_cpu* thread = ls_off_cpu_of(ids);
     if (thread) who.labels = thread->labels;
     if (who.labels == LS_LABELS_LATER) who.labels = LS_UNREADABLE_NOT_RESIDENT;
@@ -416,11 +454,19 @@ static __always_inline void ls_blame_wait(const struct ls_off_cpu* thread, __u64
   here->key.wait.system_call = thread->system_call;
   here->key.wait.part = thread->part;
   if (woken) {
-    here->key.who = woken->owner_ns == left_ns ? woken->owner : woken->waker;
+    here->key.who = ls_owner_holds(woken, left_ns) ? woken->owner.who : woken->waker;
     ls_blame(&here->key, woken, woken_ns - left_ns);
     woken->waker.kind = LS_BLAME_UNKNOWN;
+    woken->owner.who_lets_go.lock = 0;
   }
-  if (now > woken_ns) ls_blame_turns(here, woken, woken_ns, now);
+  if (now <= woken_ns) return;
+  if (thread->system_call == LS_CALL_THROTTLED) {
+    here->key.wait.part = LS_PART_RUNNABLE;
+    here->key.who = (struct ls_blamed){.kind = LS_BLAME_QUOTA};
+    ls_blame(&here->key, woken, now - woken_ns);
+    return;
+  }
+  ls_blame_turns(here, woken, woken_ns, now);
 }
 
 #endif /* LABELSCOPE_BPF_BLAME_BPF_H */

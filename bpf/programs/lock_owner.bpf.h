@@ -15,8 +15,15 @@
  * on words of other shapes, beside which anything may stand. A wrong owner is worse than none. So
  * several things must agree: the operation, the value that the kernel compares with, each field
  * that has few possible values, and the owner, which must be a live thread of the same process, and
- * not the one that waits. What is left is no proof against a program that imitates such a lock, but
- * then it has said itself who the owner is.
+ * not the one that waits. A word of a program's own may look so all the same, for instance one
+ * beside the number of a worker. But who holds a lock wakes others when it lets go:
+ *
+ *   feeder        ...waits for the word |------------------|
+ *   the number    "worker"                                 |
+ *   who wakes it  thread 12 -----------------------------> that word: not the worker
+ *
+ * So an owner counts only as long as nobody else lets go of the lock, or if it has done so itself
+ * (ls_lets_go(), ls_owner_holds() in blame.bpf.h).
  *
  * The number counts in the innermost pid namespace of the process, and so does
  * bpf_task_from_vpid() (Linux 6.14, so every kernel has it that can sample waits). If a lock is
@@ -292,14 +299,39 @@ static __always_inline __u64 ls_labels_of_owner(struct task_struct* owner, __u64
   return ls_labels_of_running(ls_thread_pointer(owner), ids);
 }
 
+/* Who has let go of which lock: has woken a thread that waited for it. Both words of a rwlock are
+ * in one piece of 8 bytes, so the address counts in these. */
+struct ls_letting_go {
+  __u64 lock;
+  __u32 pid; /* as the kernel counts */
+  __u32 tid;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __type(key, struct ls_letting_go);
+  __type(value, __u8);
+  __uint(max_entries, 1);
+} letting_go SEC(".maps");
+
+#define LS_LOCK_AT(address) ((address) / 8)
+
 static __always_inline _Bool ls_is_readable(__u64 labels) {
   return labels == LS_UNLABELLED || labels >= LS_FIRST_LABEL_NUMBER;
 }
 
+/* The owner of a lock. */
+struct ls_owner {
+  struct ls_blamed who;
+  struct ls_letting_go
+      who_lets_go; /* the entry that it would have; `lock` is 0 if none is needed */
+};
+
 /* Says who holds the lock for which the current thread `task` is about to wait, if it waits for one
  * and its owner can be known. `pid` is its process, as labelscope counts. */
-static __always_inline void ls_find_owner(struct ls_blamed* who, struct task_struct* task,
+static __always_inline void ls_find_owner(struct ls_owner* found, struct task_struct* task,
                                           __u32 pid, __u64 now) {
+  struct ls_blamed* who = &found->who;
   const struct ls_futex_call call = ls_futex_call_of(task);
   __u32 number = ls_owner_number(&call);
   if (number == 0) return;
@@ -313,6 +345,7 @@ static __always_inline void ls_find_owner(struct ls_blamed* who, struct task_str
                      !(owner->flags & LS_TASK_EXITING) &&
                      (!(number & LS_OWNER_LISTS) || ls_lists(ls_robust_list(owner), call.address));
   __u64 labels = ours ? ls_labels_of_owner(owner, now) : LS_UNREADABLE_VANISHED;
+  found->who_lets_go.tid = owner->pid;
   bpf_task_release(owner);
   if (!ours) {
     ls_count_other(LS_COUNT_OWNERS_ELSEWHERE);
@@ -323,7 +356,9 @@ static __always_inline void ls_find_owner(struct ls_blamed* who, struct task_str
     ls_count_other(LS_COUNT_OWNERS_UNREAD);
     return;
   }
-  ls_count_other(LS_COUNT_OWNERS_FOUND);
+  /* What the kernel itself understands needs no other proof. */
+  if (!ls_waits_to_lock(call.operation)) found->who_lets_go.lock = LS_LOCK_AT(call.address);
+  found->who_lets_go.pid = task->tgid;
   who->kind = LS_BLAME_OWNER;
   who->pid = pid;
   who->labels = labels;

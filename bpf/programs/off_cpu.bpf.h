@@ -34,15 +34,16 @@
 #define LS_STATE_UNINTERRUPTIBLE 0x02
 #define LS_STATE_STOPPED (0x04 | 0x08) /* by a signal, or by a tracer */
 #define LS_STATE_DEAD 0x80
+#define LS_STATE_FROZEN 0x8000
 
-struct pt_regs___ls_call {
-#if defined(__TARGET_ARCH_arm64)
-  int syscallno;
-  __u64 pstate;
-#else
-  unsigned long orig_ax;
-  unsigned long cs;
-#endif
+/* What the kernel knows of a task that may not run, since Linux 6.18, or for long. */
+struct sched_dl_entity___ls {
+  unsigned int dl_throttled : 1;
+} __attribute__((preserve_access_index));
+struct task_struct___ls_limits {
+  struct sched_dl_entity___ls dl;
+  _Bool throttled; /* its group has used up its quota (CONFIG_CFS_BANDWIDTH) */
+  unsigned frozen : 1;
 } __attribute__((preserve_access_index));
 
 /* The weight of a short wait that is drawn, in nanoseconds. User space raises it if there are more
@@ -62,21 +63,6 @@ struct {
 static __always_inline __u64 ls_draw(__u64 length, __u64 unit, __u32 chance) {
   if (length >= unit) return length;
   return (chance * unit) >> 32 < length ? unit : 0;
-}
-
-/* Returns the system call that a task is in, or one of LS_CALL_... (sample_kind.h). */
-static __always_inline __s32 ls_system_call_of(struct task_struct* task) {
-  /* The verifier knows the type of what this returns, so no helper is needed to read it. */
-  const struct pt_regs___ls_call* registers = (const void*)bpf_task_pt_regs(task);
-#if defined(__TARGET_ARCH_arm64)
-  __s32 call = registers->syscallno;
-  __u64 mode = registers->pstate;
-#else
-  __s32 call = (__s32)registers->orig_ax;
-  __u64 mode = registers->cs;
-#endif
-  if (call < 0) return LS_CALL_NONE;
-  return LS_IS_32_BIT(mode) ? call | LS_CALL_32_BIT : call;
 }
 
 /* Gives up all that was drawn, and counts why, if there is any. It must not stay: the thread may
@@ -106,8 +92,8 @@ static __always_inline void ls_add_late(struct ls_off_cpu* thread, __u64 labels)
     struct ls_wait_key key = {
         .labels = labels, .pid = thread->pid, .system_call = thread->system_call, .part = part};
     ls_add_waits(&key, ns, count);
-    if (config.blame) ls_blame_late(thread, &key);
   }
+  if (config.blame) ls_blame_late(thread, labels);
 }
 
 /* Adds one part of a wait that has ended, and returns its weight as a sample. */
@@ -225,7 +211,33 @@ struct ls_leaving {
   _Bool runnable;
   _Bool stopped;
   _Bool uninterruptible;
+  _Bool frozen;
 };
+
+/* Returns whether a runnable task gets no processor because of a limit of its own: the quota of its
+ * group, or its runtime as a deadline task. The kernel takes it off the queue with this mark, until
+ * the next period begins. */
+static __always_inline _Bool ls_is_throttled(struct task_struct* task) {
+  const struct task_struct___ls_limits* limits = (const void*)task;
+  if (bpf_core_field_exists(limits->throttled) && limits->throttled) return 1;
+  return bpf_core_field_exists(limits->dl.dl_throttled) &&
+         BPF_CORE_READ_BITFIELD(limits, dl.dl_throttled);
+}
+
+/* A frozen task is in no system call any more, whatever its registers say. */
+static __always_inline _Bool ls_is_frozen(struct task_struct* task) {
+  const struct task_struct___ls_limits* limits = (const void*)task;
+  return bpf_core_field_exists(limits->frozen) && BPF_CORE_READ_BITFIELD(limits, frozen);
+}
+
+/* Returns what a task waits for that leaves its processor. */
+static __always_inline __s32 ls_reason_of(struct task_struct* task, struct ls_leaving how) {
+  if (how.stopped) return LS_CALL_STOPPED;
+  if (how.runnable) return ls_is_throttled(task) ? LS_CALL_THROTTLED : ls_system_call_of(task);
+  if (how.frozen || ls_is_frozen(task)) return LS_CALL_FROZEN;
+  __s32 call = ls_system_call_of(task);
+  return call == LS_CALL_NONE ? LS_CALL_FAULT : call;
+}
 
 static __always_inline void ls_leave(struct task_struct* task, struct ls_ids ids,
                                      struct ls_leaving how, __u64 now) {
@@ -262,7 +274,11 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_ids ids
   /* While labels are missing, they stay so: the thread is still in the kernel. */
   else if (thread->labels != LS_LABELS_LATER || !thread->at_work)
     thread->labels = found.process ? ls_labels_at_leaving(&found, ids) : LS_UNREADABLE_VANISHED;
-  thread->system_call = how.stopped ? LS_CALL_STOPPED : ls_system_call_of(task);
+  /* One that has just taken its labels off, and loses its processor before it ends, has still
+   * worked for what they said. */
+  if (!thread->exits && (!how.runnable || thread->labels >= LS_FIRST_LABEL_NUMBER))
+    thread->last_labels = thread->labels;
+  thread->system_call = ls_reason_of(task, how);
   thread->part = how.uninterruptible ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
   thread->woken_ns = how.runnable ? now : 0;
   thread->left_ran_ns = ran_ns;
@@ -333,12 +349,12 @@ int BPF_PROG(on_switch, _Bool preempted, struct task_struct* leaves, struct task
     const struct ls_leaving how = {
         .runnable = preempted || state == 0,
         .stopped = !preempted && state & LS_STATE_STOPPED,
-        .uninterruptible = !preempted && state & LS_STATE_UNINTERRUPTIBLE};
+        .uninterruptible = !preempted && state & LS_STATE_UNINTERRUPTIBLE,
+        .frozen = !preempted && state & LS_STATE_FROZEN};
     ls_leave(leaves, leaving, how, now);
-  } else if (leaving.pid != 0) {
-    ls_end_thread(leaves, now);
   }
   if (config.blame) ls_end_turn(leaves, now);
+  if (leaving.pid != 0 && state & LS_STATE_DEAD) ls_end_thread(leaves, now);
   if (coming.pid != 0) ls_return(comes, coming, now);
   return 0;
 }

@@ -59,19 +59,6 @@ struct {
   __uint(max_entries, 1);
 } label_numbers SEC(".maps");
 
-/* Returns the bucket of a length (sample_kind.h). */
-static __always_inline __u32 ls_wait_bucket(__u64 ns) {
-  __u32 bucket = 0;
-  ns >>= LS_WAIT_SHORTEST_LOG2 + 1;
-  for (__u32 step = 32; step != 0; step /= 2) {
-    if (ns >> step == 0) continue;
-    ns >>= step;
-    bucket += step;
-  }
-  bucket += ns != 0;
-  return bucket < LS_WAIT_BUCKETS ? bucket : LS_WAIT_BUCKETS - 1;
-}
-
 /* Nothing writes here. It is not constant, because an object has no constants but `config`. */
 static struct ls_wait_total ls_no_waits;
 

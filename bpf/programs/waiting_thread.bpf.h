@@ -52,6 +52,31 @@ static __always_inline struct ls_ids ls_waiter_ids(struct task_struct* task) {
   return ls_may_be_recorded(ids.pid) ? ids : none;
 }
 
+struct pt_regs___ls_call {
+#if defined(__TARGET_ARCH_arm64)
+  int syscallno;
+  __u64 pstate;
+#else
+  unsigned long orig_ax;
+  unsigned long cs;
+#endif
+} __attribute__((preserve_access_index));
+
+/* Returns the system call that a task is in, or LS_CALL_NONE. */
+static __always_inline __s32 ls_system_call_of(struct task_struct* task) {
+  /* The verifier knows the type of what this returns, so no helper is needed to read it. */
+  const struct pt_regs___ls_call* registers = (const void*)bpf_task_pt_regs(task);
+#if defined(__TARGET_ARCH_arm64)
+  __s32 call = registers->syscallno;
+  __u64 mode = registers->pstate;
+#else
+  __s32 call = (__s32)registers->orig_ax;
+  __u64 mode = registers->cs;
+#endif
+  if (call < 0) return LS_CALL_NONE;
+  return LS_IS_32_BIT(mode) ? call | LS_CALL_32_BIT : call;
+}
+
 static __always_inline _Bool ls_is_recorded(const struct ls_found_process* found) {
   const struct ls_process* process = found->process;
   return process && !(process->until_exec && process->exec_count == *found->exec_count);

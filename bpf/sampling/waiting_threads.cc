@@ -58,9 +58,9 @@ bool runs_32_bit_program(Pid pid) {
 std::int32_t system_call_of(Pid pid, Tid tid, char state, bool of_32_bits) {
   if (state == 'T' || state == 't') return LS_CALL_STOPPED;
   const std::string line = read_proc_line(thread_path(pid, tid, "syscall"));
-  std::int32_t number = LS_CALL_NONE;
+  std::int32_t number = LS_CALL_FAULT;
   std::from_chars(line.data(), line.data() + line.size(), number);
-  if (number < 0) return LS_CALL_NONE;
+  if (number < 0) return LS_CALL_FAULT;
   return of_32_bits ? number | LS_CALL_32_BIT : number;
 }
 
@@ -328,8 +328,8 @@ Status WaitingThreads::take_out(EventHandler& handler) {
   if (std::exchange(has_old_, false)) {
     const std::uint32_t old = generation_ ^ 1;
     const auto waits = object_.take_wait_totals(old);
-    const auto blame = object_.take_blame_totals(old);
-    handler.on_waits(totals_of(waits), blame_of(blame));
+    auto blame = object_.take_blame_totals(old);
+    handler.on_waits(totals_of(waits), blame_of(with_labels(std::move(blame))));
   }
   const auto made = object_.totals_made();
   if (!made) return made.error();
@@ -343,7 +343,37 @@ Status WaitingThreads::take_out(EventHandler& handler) {
   return object_.set_wait_generation(generation_);
 }
 
-std::vector<BlameTotal> WaitingThreads::blame() const { return blame_of(object_.blame_totals()); }
+// A number may come in both generations, so the kernel keeps what it stands for until the next
+// time.
+std::vector<WaitingThreads::BlameEntry> WaitingThreads::with_labels(
+    std::vector<BlameEntry> entries) {
+  const std::vector<BlameEntry> late = std::exchange(late_, {});
+  entries.insert(entries.end(), late.begin(), late.end());
+  const std::set<std::uint64_t> before = std::exchange(late_numbers_, {});
+  std::vector<BlameEntry> known;
+  for (BlameEntry& entry : entries) {
+    ls_wait_key& wait = entry.first.wait;
+    if ((wait.generation & LS_GENERATION_LATE) != 0) {
+      const auto labels = object_.late_labels(wait.labels);
+      if (!labels) {
+        late_.push_back(entry);
+        continue;
+      }
+      late_numbers_.insert(wait.labels);
+      wait.labels = *labels;
+      wait.generation &= ~LS_GENERATION_LATE;
+    }
+    known.push_back(entry);
+  }
+  for (const std::uint64_t number : before) {
+    if (!late_numbers_.contains(number)) object_.forget_late_labels(number);
+  }
+  return known;
+}
+
+std::vector<BlameTotal> WaitingThreads::blame() {
+  return blame_of(with_labels(object_.blame_totals()));
+}
 
 std::vector<WaitTotal> WaitingThreads::totals() const {
   std::vector<WaitTotal> all = totals_of(object_.wait_totals());

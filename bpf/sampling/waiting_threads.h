@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -61,7 +62,7 @@ class WaitingThreads {
   // Returns what the kernel has added up and work() has not handed out. Those of which it knows no
   // more than the kind have the process 0.
   std::vector<WaitTotal> totals() const;
-  std::vector<BlameTotal> blame() const;
+  std::vector<BlameTotal> blame();
 
  private:
   // What a thread's labels were while it was in the wait that had begun then.
@@ -72,6 +73,9 @@ class WaitingThreads {
   std::unordered_map<std::int32_t, ThreadSnapshot> read_threads(Pid pid);
   Status hold_budget();
   Status take_out(EventHandler& handler);
+  using BlameEntry = std::pair<ls_blame_key, ls_blame_total>;
+  // Gives blame its labels that were missing when it came. What has none yet waits in late_.
+  std::vector<BlameEntry> with_labels(std::vector<BlameEntry> entries);
   // Returns false if the thread is known already, or there is no room for it.
   Result<bool> note(Tid tid, ls_off_cpu thread);
   // `wait` has what all entries of the process have in common.
@@ -96,9 +100,11 @@ class WaitingThreads {
   std::chrono::steady_clock::time_point last_taken_{};
   std::uint64_t changes_ = 0;
   std::uint64_t without_room_ = 0;
-  std::uint32_t generation_ = 0;  // of totals that are added now
-  bool has_old_ = false;          // those of the other generation are to be taken out
-  ls_totals_made made_{};         // when the generation changed
+  std::uint32_t generation_ = 0;          // of totals that are added now
+  bool has_old_ = false;                  // those of the other generation are to be taken out
+  ls_totals_made made_{};                 // when the generation changed
+  std::vector<BlameEntry> late_;          // blame whose labels are not known yet
+  std::set<std::uint64_t> late_numbers_;  // those that were known the last time
   std::uint64_t closed_ns_ = 0;
   std::unordered_map<std::int32_t, Seen> seen_;  // by tid
   std::vector<std::pair<Tid, ls_off_cpu>> open_;

@@ -185,6 +185,10 @@ struct ls_wait_key {
   __u32 generation;  /* user space takes totals out by this (wait_totals.bpf.h) */
 };
 
+/* This bit is in the generation of blame while the labels of who waited are missing: `labels` is a
+ * number that `late_labels` will have (blame.bpf.h). */
+#define LS_GENERATION_LATE 0x80000000u
+
 struct ls_wait_total {
   __u64 ns;
   __u64 count;
@@ -251,6 +255,7 @@ struct ls_off_cpu {
   __u32 failed_reads;
   __u64 failed_ns;
   __u64 failed_labels; /* the outcome, as a number of labels */
+  __u64 last_labels;   /* number of the last label set before its exit; 0: there was none */
 #ifdef __bpf__
   struct bpf_task_work work;
 #else
@@ -306,7 +311,7 @@ LS_ASSERT(sizeof(struct ls_blamed) == 32);
 LS_ASSERT(sizeof(struct ls_blame_key) == 56);
 LS_ASSERT(sizeof(struct ls_wait_account) == 48);
 LS_ASSERT(sizeof(struct ls_thread_waits) == 80);
-LS_ASSERT(sizeof(struct ls_off_cpu) == 200);
+LS_ASSERT(sizeof(struct ls_off_cpu) == 208);
 LS_ASSERT(sizeof(struct ls_config) == 80);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 64);

@@ -10,6 +10,8 @@
 #include "cli/format/common/rows.h"
 #include "cli/profile/blame.h"
 #include "cli/profile/index_table.h"
+#include "cli/profile/value_types.h"
+#include "cli/profile/wait_reason.h"
 #include "cli/text/escape.h"
 #include "cli/text/shares.h"
 #include "cli/text/table_cells.h"
@@ -67,6 +69,8 @@ class Sides {
         return {Kind::kInterrupt};
       case LS_BLAME_KERNEL:
         return {Kind::kKernel};
+      case LS_BLAME_QUOTA:
+        return {Kind::kQuota};
       case LS_BLAME_NOBODY_YET:
         return {Kind::kStillWaiting};
       case LS_BLAME_UNKNOWN:
@@ -98,6 +102,8 @@ std::string shown(const BlameName& name) {
       return "(interrupt)";
     case Kind::kKernel:
       return "(kernel)";
+    case Kind::kQuota:
+      return "(quota)";
     case Kind::kStillWaiting:
       return "(still waiting)";
     case Kind::kUnknown:
@@ -123,6 +129,8 @@ std::string_view word_of(Kind kind) {
       return blame_kind_name(LS_BLAME_INTERRUPT);
     case Kind::kKernel:
       return blame_kind_name(LS_BLAME_KERNEL);
+    case Kind::kQuota:
+      return blame_kind_name(LS_BLAME_QUOTA);
     case Kind::kStillWaiting:
       return blame_kind_name(LS_BLAME_NOBODY_YET);
     case Kind::kUnknown:
@@ -215,6 +223,10 @@ void render(const BlameMatrix& matrix, std::string_view key, const SummaryStyle&
     out << "(" << time_text(matrix.whole.owner_ns)
         << " because of threads that held a lock when the wait began)\n";
   }
+  if (matrix.futex_by_waker_ns != 0) {
+    out << "(" << time_text(matrix.futex_by_waker_ns)
+        << " in a futex, because of its last waker)\n";
+  }
 }
 
 Json amount_json(const BlameAmount& amount) {
@@ -259,6 +271,11 @@ BlameMatrix blame_matrix(const Profile& profile, std::string_view key, bool name
     line.because_of[column].add(row);
     columns[std::move(column)].add(row);
     matrix.whole.add(row);
+    if (row.by.kind == LS_BLAME_THREAD && row.label_set != kNoIndex &&
+        profile.values[row.value] == time_value(LS_WAITING) &&
+        reason_of(profile.label_sets[row.label_set]) == "futex") {
+      matrix.futex_by_waker_ns += row.time_ns;
+    }
   }
   matrix.lines.assign(lines.begin(), lines.end());
   std::ranges::stable_sort(matrix.lines, std::ranges::greater(),

@@ -34,6 +34,7 @@ struct BlameName {
     kTimer,
     kInterrupt,
     kKernel,
+    kQuota,  // its own limit of CPU time
     kStillWaiting,
     kUnknown,
   };
@@ -62,6 +63,9 @@ struct BlameMatrix {
   std::vector<std::pair<BlameName, BlameLine>> lines;  // the one with most time first
   std::vector<std::pair<BlameName, BlameAmount>> columns;
   BlameAmount whole;
+  // Of it: waits in a futex that are blamed on who woke the thread. In a lock without a known
+  // owner, that is the last one of all who have had it meanwhile.
+  std::uint64_t futex_by_waker_ns = 0;
 };
 
 // Returns whether waits can be divided by this key: by labels, and by what all threads of a

@@ -10,7 +10,8 @@ namespace labelscope::cli {
 namespace {
 
 constexpr std::array<std::string_view, LS_BLAME_KIND_COUNT> kNames{
-    "unknown", "thread", "process", "timer", "interrupt", "kernel", "still-waiting", "owner"};
+    "unknown", "thread",        "process", "timer", "interrupt",
+    "kernel",  "still-waiting", "owner",   "quota"};
 
 // What a row has in common with its total, a WaitRow.
 const WaitGroup& group_of(const WaitGroup& row) { return row; }

@@ -18,7 +18,18 @@ constexpr std::uint32_t k32Bit = SCMP_ARCH_X86;
 }  // namespace
 
 std::string wait_reason(ls_sample_kind kind, std::int32_t system_call) {
-  if (system_call == LS_CALL_STOPPED) return "stopped";
+  switch (system_call) {
+    case LS_CALL_STOPPED:
+      return "stopped";
+    case LS_CALL_FAULT:
+      return "page fault";
+    case LS_CALL_THROTTLED:
+      return "throttled";
+    case LS_CALL_FROZEN:
+      return "frozen";
+    default:
+      break;
+  }
   if (system_call < 0) return kind == LS_RUNNABLE ? "preempted" : "page fault";
   const bool is_32_bit = (system_call & LS_CALL_32_BIT) != 0;
   const int number = system_call & ~LS_CALL_32_BIT;

@@ -13,8 +13,8 @@ namespace labelscope::cli {
 // Each sample of a wait has this label, unless its thread has set one with the same key.
 inline constexpr std::string_view kWaitKey = "wait";
 
-// The name of the system call ("futex"); "stopped", "page fault" or "preempted" if the thread is in
-// none (LS_CALL_...). `kind` must be a wait.
+// The name of the system call ("futex"); or what else it is if the thread is in none (LS_CALL_...):
+// "stopped", "frozen", "throttled", "page fault" or "preempted". `kind` must be a wait.
 std::string wait_reason(ls_sample_kind kind, std::int32_t system_call);
 
 // Adds the label `wait`, unless there is one.

@@ -3,10 +3,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include <algorithm>
 #include <memory>
+#include <tuple>
+#include <vector>
 
 #include "bpf/load/bpf_object.h"
 #include "bpf/load/loading.h"
+#include "bpf/sampling/waiting_threads.h"
 #include "support/catch.h"
 #include "support/rights.h"
 
@@ -77,4 +81,53 @@ TEST_CASE("a thread for which there is no room is a limit, and no failure") {
   REQUIRE_FALSE(third);
   CHECK(third.error().code == ErrorCode::kLimit);
   CHECK(object->off_cpu_threads().size() == 2);
+}
+
+TEST_CASE("totals are taken out by their generation, and the others stay") {
+  const auto object = load_waits(2);
+  const int map = map_fd(object->object(), "wait_totals");
+  for (std::uint32_t i = 0; i < 10'000; ++i) {
+    const ls_wait_key key{1000 + i, 4000, 0, LS_PART_WAITING, i % 2};
+    ls_wait_total total{};
+    total.ns = i;
+    total.count = 1;
+    REQUIRE(bpf_map_update_elem(map, &key, &total, BPF_NOEXIST) == 0);
+  }
+  const auto old = object->take_wait_totals(1);
+  CHECK(old.size() == 5000);
+  std::uint64_t all_ns = 0;
+  for (const auto& [key, total] : old) {
+    CHECK(key.generation == 1);
+    all_ns += total.ns;
+  }
+  CHECK(all_ns == 5000 * 5000);
+  CHECK(object->take_wait_totals(1).empty());
+  CHECK(object->wait_totals().size() == 5000);
+}
+
+TEST_CASE("what was drawn of a wait is a sample at the end, once its labels are known") {
+  const auto object = load_waits(8);
+  ls_off_cpu drawn = left_at(0);
+  drawn.drawn_ns[LS_PART_WAITING] = 700;
+  drawn.labels = LS_UNLABELLED;
+  REQUIRE(object->add_waiting(kFirst, drawn).value());
+  // The labels of this one were never read, so its wait is in no total: it is one that is open.
+  ls_off_cpu late = left_at(0);
+  late.drawn_ns[LS_PART_WAITING] = 900;
+  late.late_ns[LS_PART_WAITING] = 30;
+  late.labels = LS_LABELS_LATER;
+  REQUIRE(object->add_waiting(kSecond, late).value());
+  SamplerOptions options;
+  options.mode = SampleMode::kOffCpu;
+  WaitingThreads threads(*object, options);
+  WaitAccounts accounts;
+  threads.close(5000, accounts);
+  std::vector<std::tuple<Tid, std::uint64_t, std::uint32_t>> samples;
+  threads.take_open([&](const Sample& sample) {
+    samples.emplace_back(sample.tid, sample.weight_ns, sample.flags);
+  });
+  std::ranges::sort(samples);
+  REQUIRE(samples.size() == 2);
+  CHECK(samples[0] == std::tuple(kFirst, std::uint64_t{700}, std::uint32_t{0}));
+  CHECK(samples[1] == std::tuple(kSecond, std::uint64_t{30}, std::uint32_t{LS_STILL_WAITING}));
 }

@@ -14,7 +14,9 @@ enum ls_blame_kind {
   /* The thread still waited when the recording ended. The kernel's programs do not use it. */
   LS_BLAME_NOBODY_YET = 6,
   LS_BLAME_OWNER = 7, /* a thread of the same process, which held the lock when the wait began */
-  LS_BLAME_KIND_COUNT = 8
+  LS_BLAME_QUOTA =
+      8, /* the thread's group or itself had used up its CPU time (LS_CALL_THROTTLED) */
+  LS_BLAME_KIND_COUNT = 9
 };
 
 #endif /* LABELSCOPE_BLAME_KIND_H */

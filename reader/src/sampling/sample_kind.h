@@ -24,8 +24,11 @@ enum ls_sample_kind {
 };
 
 /* These stand for the number of a system call where a thread waits in none. */
-#define LS_CALL_NONE (-1)    /* after a page fault, or preempted */
-#define LS_CALL_STOPPED (-2) /* by a signal or a tracer, wherever it was */
+#define LS_CALL_NONE (-1)      /* preempted, or waiting in a page fault */
+#define LS_CALL_STOPPED (-2)   /* by a signal or a tracer, wherever it was */
+#define LS_CALL_FAULT (-3)     /* in a page fault, also while it is runnable behind that */
+#define LS_CALL_THROTTLED (-4) /* its group or itself has used up its CPU time for now */
+#define LS_CALL_FROZEN (-5)    /* its group is frozen */
 /* This bit is in the numbers of 32-bit programs, whose system calls have other ones. */
 #define LS_CALL_32_BIT 0x40000000
 
@@ -33,5 +36,18 @@ enum ls_sample_kind {
  * first has all that are shorter, too, and the last all that are longer (9 minutes). */
 #define LS_WAIT_BUCKETS 32
 #define LS_WAIT_SHORTEST_LOG2 9
+
+/* Returns the bucket of a length. */
+static inline __attribute__((always_inline)) unsigned ls_wait_bucket(unsigned long long ns) {
+  unsigned bucket = 0;
+  ns >>= LS_WAIT_SHORTEST_LOG2 + 1;
+  for (unsigned step = 32; step != 0; step /= 2) {
+    if (ns >> step == 0) continue;
+    ns >>= step;
+    bucket += step;
+  }
+  bucket += ns != 0;
+  return bucket < LS_WAIT_BUCKETS ? bucket : LS_WAIT_BUCKETS - 1;
+}
 
 #endif /* LABELSCOPE_SAMPLE_KIND_H */

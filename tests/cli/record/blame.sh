@@ -50,10 +50,14 @@ part_of() {
          | add // 0)' "$1"
 }
 for pair in mutex-waiter:mutex-holder reader:writer cond-waiter:notifier consumer:producer \
-  late:late-waker sleeper:timer; do
+  joiner:joined parent:child late:late-waker sleeper:timer; do
   part=$(part_of waiting.json "${pair%:*}" "${pair#*:}")
   printf 'FACT: blame/%s %s\n' "$pair" "$part"
-  jq -ne --argjson part "${part:-0}" '$part >= 0.95 and $part <= 1' >/dev/null ||
+  # A thread that ends gives its stack back when it has taken its labels off. If it waits for that
+  # (here a fork has the lock of the memory), these are the labels of its last wait.
+  least=0.95
+  [[ $pair != joiner:* ]] || least=0.6
+  jq -ne --argjson part "${part:-0}" "\$part >= $least and \$part <= 1" >/dev/null ||
     fail "only $part of the time of ${pair%:*} is blamed on ${pair#*:}: $(cat waiting.json)"
 done
 # Others may take the processor, too, and then it is right to blame them: on a busy machine that is most

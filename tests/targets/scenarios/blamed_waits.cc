@@ -7,6 +7,8 @@
 //   reader, writer                  a read-write lock, likewise
 //   cond-waiter, notifier           a condition variable, which the second notifies every 4 ms
 //   consumer, producer              a pipe, into which the second writes every 4 ms
+//   joiner, joined                  a thread that sleeps 4 ms and ends, which the first one joins
+//   parent, child                   a process that sleeps 4 ms and ends, which the first one reaps
 //   late, late-waker                a condition that comes true when standard input has a line
 //   queue-a, queue-b                each computes on the first processor, where the other does, too
 // All but these two run on the last processor, and so do:
@@ -16,6 +18,7 @@
 // It prints "ready PID", and runs until standard input has a line that begins with e.
 #include <pthread.h>
 #include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -149,6 +152,21 @@ int main() {
   threads.push_back(start("consumer", [&] {
     char byte = 0;
     if (read(ends[0], &byte, 1) != 1) std::abort();
+  }));
+  threads.push_back(start("joiner", [] {
+    std::thread([] {
+      const customlabels::Scope label("tenant", std::string("joined"));
+      std::this_thread::sleep_for(4ms);
+    }).join();
+  }));
+  threads.push_back(start("parent", [] {
+    const pid_t child = fork();
+    if (child == 0) {
+      const customlabels::Scope label("tenant", std::string("child"));
+      std::this_thread::sleep_for(4ms);
+      std::_Exit(0);
+    }
+    if (waitpid(child, nullptr, 0) != child) std::abort();
   }));
   threads.push_back(start("late-waker", [] {
     std::this_thread::sleep_for(1ms);

@@ -63,7 +63,7 @@ class Imitations {
   }
 
  private:
-  static constexpr unsigned kKinds = 17;
+  static constexpr unsigned kKinds = 18;
 
   // A mutex: lock, count, owner, users, kind, spins, and a list of two pointers.
   Imitation make(unsigned round) const {
@@ -103,6 +103,8 @@ class Imitations {
         return {{1, 0, 3, 1, 0, 0, other, 0}, 2, FUTEX_WAIT_BITSET_PRIVATE};
       case 14:  // a read-write lock with something between
         return {{3, 0, 3, 1, 7, 0, other, 0}, 2, FUTEX_WAIT_BITSET_PRIVATE};
+      case 16:  // a mutex to the last word, but another thread lets go of it
+        return {{2, 0, other, 1}};
       default:  // its memory ends behind the futex
         return {{2}};
     }

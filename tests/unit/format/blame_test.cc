@@ -161,7 +161,7 @@ TEST_CASE("blame: waits that have not ended are because of nobody yet") {
 
 TEST_CASE("blame: the matrix has a column for each value, and for each kind without one") {
   const auto table = table_of(all_kinds().profile, {.width = 0});
-  REQUIRE(table.size() == 4);
+  REQUIRE(table.size() == 5);
   using Words = std::vector<std::string>;
   CHECK(table[0] == Words{"tenant", "waited", "globex", "(timer)", "acme", "(interrupt)", "(unset)",
                           "(other", "processes)", "(unreadable)", "(kernel)", "(still", "waiting)",
@@ -171,6 +171,15 @@ TEST_CASE("blame: the matrix has a column for each value, and for each kind with
   CHECK(table[2] == Words{"globex", "4.57", "ms", "-", "4.00", "ms", "-", "500", "us", "-", "60.0",
                           "us", "-", "7.00", "us", "800", "ns", "90", "ns"});
   CHECK(table[3][0] == "(unset)");
+}
+
+TEST_CASE("blame: a quota is nobody else") {
+  Contention some;
+  some.row(some.acme, 1'100'000, LS_BLAME_QUOTA, kNoIndex, kRunnable);
+  const auto table = table_of(some.profile, {.width = 0});
+  using Words = std::vector<std::string>;
+  CHECK(table[0] == Words{"tenant", "waited", "(quota)"});
+  CHECK(blame_json_of(some.profile, "tenant")["values"][0]["because_of"][0]["by"] == "quota");
 }
 
 TEST_CASE("blame: a narrow terminal has the largest columns, and the sum of the others") {
@@ -217,8 +226,9 @@ TEST_CASE("blame: an owner of a lock has the column of its label, and its time i
                                       {"owner_ns", 6'000'000}});
   CHECK_FALSE(acme["because_of"][1].contains("owner_ns"));
   const auto table = table_of(locks.profile, {.width = 0});
-  REQUIRE(table.size() == 3);
+  REQUIRE(table.size() == 4);
   CHECK(table[2][0] == "(6.00");
+  CHECK(table[3][0] == "(3.00");
   // The two are different rows in a recording.
   merge_equal_blame(locks.profile.blame);
   CHECK(locks.profile.blame.size() == 3);
@@ -363,4 +373,12 @@ TEST_CASE("blame: waits for work that tables leave out are in no row") {
   const Json waits = blame_json_of(*folded, "wait");
   CHECK(waits["values"][0]["value"] == "idle");
   CHECK(waits["time_ns"] == 1'012'892'890);
+}
+
+TEST_CASE("blame: waits in a futex whose owner is not known are said to be by the last waker") {
+  Contention all = all_kinds();
+  CHECK(blame_matrix(all.profile, "tenant").futex_by_waker_ns == 7'320'000);
+  std::ostringstream out;
+  REQUIRE(render_blame(all.profile, {"tenant"}, {}, out));
+  CHECK(out.str().find("(7.32 ms in a futex, because of its last waker)") != std::string::npos);
 }

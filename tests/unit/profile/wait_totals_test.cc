@@ -5,8 +5,10 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "cli/profile/profile_builder.h"
+#include "cli/profile/wait_reason.h"
 #include "support/catch.h"
 #include "unit/profile/fake_process.h"
 
@@ -382,4 +384,39 @@ TEST_CASE("wait_totals: unknown time is of all labels, also if some samples are 
   // As many waits were sampled of each, so each has as much of the whole.
   CHECK(std::llabs(static_cast<std::int64_t>(weights[0]) - 12'000 * 10 / 21) <= 2);
   CHECK(std::llabs(static_cast<std::int64_t>(weights[1]) - 12'000 * 10 / 21) <= 2);
+}
+
+TEST_CASE("wait_totals: a length is in the bucket whose bounds it is between") {
+  CHECK(ls_wait_bucket(0) == 0);
+  CHECK(ls_wait_bucket(1023) == 0);
+  CHECK(ls_wait_bucket(UINT64_MAX) == LS_WAIT_BUCKETS - 1);
+  for (unsigned bucket = 1; bucket < LS_WAIT_BUCKETS; ++bucket) {
+    const std::uint64_t first = std::uint64_t{1} << (bucket + LS_WAIT_SHORTEST_LOG2);
+    CHECK(ls_wait_bucket(first - 1) == bucket - 1);
+    CHECK(ls_wait_bucket(first) == bucket);
+    CHECK(ls_wait_bucket(2 * first - 1) == bucket);
+  }
+}
+
+TEST_CASE("wait_totals: labels of no total have all that their kin lend, to the nanosecond") {
+  constexpr std::byte kA[] = {std::byte{'a'}};
+  constexpr std::byte kB[] = {std::byte{'b'}};
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  builder.add(a_wait(50, kA), process);
+  builder.add(a_wait(70, kB), process);
+  const WaitTotal totals[] = {a_total(LS_UNLABELLED, 61)};
+  builder.add_totals(totals, always(process));
+  const std::vector<std::uint64_t> weights = weights_of(builder.take());
+  CHECK(std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}) == 61);
+  CHECK(weights.at(0) / 25 == 1);
+  CHECK(weights.at(1) / 35 == 1);
+}
+
+TEST_CASE("wait_totals: what a thread waits for has a name also where it is in no system call") {
+  CHECK(wait_reason(LS_RUNNABLE, LS_CALL_NONE) == "preempted");
+  CHECK(wait_reason(LS_UNINTERRUPTIBLE, LS_CALL_FAULT) == "page fault");
+  CHECK(wait_reason(LS_RUNNABLE, LS_CALL_FAULT) == "page fault");
+  CHECK(wait_reason(LS_RUNNABLE, LS_CALL_THROTTLED) == "throttled");
+  CHECK(wait_reason(LS_WAITING, LS_CALL_FROZEN) == "frozen");
 }
