@@ -49,10 +49,37 @@ TEST_CASE("messages: a ledger that does not add up is said to be a defect") {
   CHECK(adds_up(ledger));
   ledger.outcomes[LS_UNLABELLED] += 1;
   CHECK(!adds_up(ledger));
-  CHECK(ledger_problems(ledger).back().find("does not add up") != std::string::npos);
+  Profile profile;
+  profile.ledger = ledger;
+  REQUIRE(account_problems(profile).size() == 1);
+  CHECK(account_problems(profile)[0].find("does not add up") != std::string::npos);
   ledger = balanced();
   ledger.written -= 1;
   CHECK(!adds_up(ledger));
+}
+
+TEST_CASE("messages: accounts that differ by more than ticks explain are a problem") {
+  constexpr std::uint64_t kMs = 1'000'000;
+  Profile profile;
+  profile.backend = "bpf";
+  profile.threads.resize(1);
+  profile.ledger.time.attributed_ns = 10'000 * kMs;
+  profile.rows.resize(1);
+  profile.rows[0].weight_ns = 10'000 * kMs;
+  profile.ledger.taken = profile.ledger.written = profile.ledger.outcomes[LS_UNLABELLED] = 1;
+  profile.ledger.time.twice_ns = profile.ledger.time.missing_ns = 100 * kMs;  // one percent
+  CHECK(account_problems(profile).empty());
+  CHECK(time_line(profile).find("twice") == std::string::npos);
+  profile.ledger.time.twice_ns = 1400 * kMs;
+  REQUIRE(account_problems(profile).size() == 1);
+  CHECK(account_problems(profile)[0].starts_with("counted twice: 1.40 s of CPU time"));
+  CHECK(time_line(profile).ends_with("; counted twice: 1.40 s"));
+  profile.ledger.time.missing_ns = 3000 * kMs;
+  CHECK(account_problems(profile).size() == 2);
+  CHECK(time_line(profile).ends_with("; in no thread's account: 3.00 s"));
+  // Ptrace sees no thread between two looks.
+  profile.backend = "ptrace";
+  CHECK(account_problems(profile).size() == 1);
 }
 
 TEST_CASE("messages: what is ordinary is no warning, what is not is a sentence") {
