@@ -181,7 +181,8 @@ Status LoadedSampler::consume(EventHandler& handler) {
 Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
   processes_->ask_first_threads();
   if (events_->until_change() == milliseconds(0)) events_->change_rates(object_->samples_by_cpu());
-  events_->look_at_processors();
+  // Where only waits are sampled, no event takes part in that.
+  if (events_->samples()) events_->look_at_processors();
   if (Status status = wait(more_ ? milliseconds(0) : timeout); !status) return status;
   return consume(handler);
 }

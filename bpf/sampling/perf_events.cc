@@ -308,9 +308,8 @@ void PerfEvents::note_processors(const std::vector<int>& cpus, const std::string
 }
 
 void PerfEvents::look_at_processors() {
-  // Where only waits are sampled, no event takes part in that.
   const auto now = DrawnRates::Clock::now();
-  if (!samples_ || now < next_look_) return;
+  if (now < next_look_) return;
   next_look_ = now + kBetweenLooks;
   std::vector<int> lost;
   for (Reporter& reporter : reporters_) {

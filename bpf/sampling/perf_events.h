@@ -54,6 +54,8 @@ class PerfEvents {
   int ready_fd() const { return ready_.get(); }
   std::string_view name() const { return name_; }
   // Returns how often the kernel refused to change the rate of an event.
+  // Whether the events take samples, or report mappings alone. Known after prepare().
+  bool samples() const { return samples_; }
   std::uint64_t rates_not_changed() const { return rates_not_changed_; }
 
  private:
