@@ -221,7 +221,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
     resize(loaded->object_, "woken_threads", options.max_threads);
     resize(loaded->object_, "letting_go", kLettingGo);
     resize(loaded->object_, "blame_totals", kMostBlameTotals);
-    resize(loaded->object_, "late_labels", kMostBlameTotals / 2);
+    resize(loaded->object_, "late_labels", kMostBlameTotals);
   }
   load_if(loaded->samples_waits_, kWaitPrograms, loaded->object_);
   load_if(loaded->blames_, kBlamePrograms, loaded->object_);

@@ -95,7 +95,7 @@ struct {
  * a number that is drawn for the time in which they are missing. When they are read, this map gets
  * what they are, and user space puts it in the place of that number. */
 struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __type(key, __u64);
   __type(value, __u64);
   __uint(max_entries, 1);

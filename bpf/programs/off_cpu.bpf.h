@@ -224,7 +224,9 @@ static __always_inline _Bool ls_is_throttled(struct task_struct* task) {
          BPF_CORE_READ_BITFIELD(limits, dl.dl_throttled);
 }
 
-/* A frozen task is in no system call any more, whatever its registers say. */
+/* A frozen task is in no system call any more, whatever its registers say. The kernel sets the mark
+ * for the parent of a vfork(), too, so that it can be frozen meanwhile; that one waits
+ * uninterruptibly, and the freezer does not (kernel/fork.c, kernel/cgroup/freezer.c). */
 static __always_inline _Bool ls_is_frozen(struct task_struct* task) {
   const struct task_struct___ls_limits* limits = (const void*)task;
   return bpf_core_field_exists(limits->frozen) && BPF_CORE_READ_BITFIELD(limits, frozen);
@@ -234,7 +236,7 @@ static __always_inline _Bool ls_is_frozen(struct task_struct* task) {
 static __always_inline __s32 ls_reason_of(struct task_struct* task, struct ls_leaving how) {
   if (how.stopped) return LS_CALL_STOPPED;
   if (how.runnable) return ls_is_throttled(task) ? LS_CALL_THROTTLED : ls_system_call_of(task);
-  if (how.frozen || ls_is_frozen(task)) return LS_CALL_FROZEN;
+  if (how.frozen || (!how.uninterruptible && ls_is_frozen(task))) return LS_CALL_FROZEN;
   __s32 call = ls_system_call_of(task);
   return call == LS_CALL_NONE ? LS_CALL_FAULT : call;
 }
@@ -449,6 +451,7 @@ static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
     /* A wait that comes from now on has its labels. */
     ls_note_late_read(thread, own->reading.labels.head.outcome);
     thread->labels = ls_told_number(own, thread->pid);
+    if (thread->last_labels == LS_LABELS_LATER) thread->last_labels = thread->labels;
     ls_add_late(thread, thread->labels);
   }
   own->sample.time_ns = bpf_ktime_get_ns();

@@ -195,7 +195,8 @@ Status LoadedSampler::look_at_counters() {
   auto counts = object_->counters(LS_COUNTERS_OTHERS);
   if (!counts) return std::move(counts).error();
   const auto& value = counts->value;
-  if (waits_) {
+  // At the end, all totals are read at once.
+  if (waits_ && !final_) {
     if (Status status = waits_->work(*handler_, !more_); !status) return status;
   }
   std::uint64_t lost =

@@ -356,7 +356,8 @@ std::vector<WaitingThreads::BlameEntry> WaitingThreads::with_labels(
     if ((wait.generation & LS_GENERATION_LATE) != 0) {
       const auto labels = object_.late_labels(wait.labels);
       if (!labels) {
-        late_.push_back(entry);
+        // What is too much becomes unknown (blame.h).
+        if (late_.size() < kMostBlameTotals / 4) late_.push_back(entry);
         continue;
       }
       late_numbers_.insert(wait.labels);

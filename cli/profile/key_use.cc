@@ -37,6 +37,8 @@ std::size_t sets_without(const std::vector<const LabelSet*>& sets,
   return different.size();
 }
 
+constexpr std::size_t kMostKeysLeftOut = 64;
+
 // Leaves out keys, those with most values first, until there are at most `most` sets. The reason of
 // a wait is none of them: the program has not chosen it, and it has few values.
 ManyLabelSets few_by_leaving_out(const std::vector<const LabelSet*>& sets, std::size_t most) {
@@ -55,7 +57,8 @@ ManyLabelSets few_by_leaving_out(const std::vector<const LabelSet*>& sets, std::
   });
   ManyLabelSets found{sets.size(), {}, sets.size()};
   for (const auto& [count, key] : candidates) {
-    if (found.without <= most) break;
+    // Each key costs a look at all sets, and a program may have a key for each request.
+    if (found.without <= most || found.keys.size() == kMostKeysLeftOut) break;
     found.keys.emplace_back(key, count);
     found.without = sets_without(sets, found.keys);
   }

@@ -12,6 +12,7 @@ namespace labelscope::cli {
 void NumberedLabels::name(std::uint64_t number, std::span<const std::byte> label_bytes,
                           ProcessContext& process) {
   if (settled(number) != nullptr) return;  // the kernel had forgotten it
+  if (named_.size() >= kMostNamed) named_before_ = std::exchange(named_, {});
   named_.insert_or_assign(number, Named{{label_bytes.begin(), label_bytes.end()},
                                         process.plan_epoch(),
                                         process.publisher_epoch(),
@@ -26,16 +27,18 @@ const NumberedLabels::Settled* NumberedLabels::settled(std::uint64_t number) {
 }
 
 bool NumberedLabels::is_known(std::uint64_t number) const {
-  return number < LS_OUTCOME_COUNT || named_.contains(number) || settled_.contains(number) ||
-         settled_before_.contains(number);
+  return number < LS_OUTCOME_COUNT || named_.contains(number) || named_before_.contains(number) ||
+         settled_.contains(number) || settled_before_.contains(number);
 }
 
 NumberedLabels::Meaning NumberedLabels::meaning(std::uint64_t number, const ProcessOfWaits& of,
                                                 bool for_good) {
   if (const Settled* known = settled(number)) return {sets_[known->set], known->outcome};
   Meaning meaning{of.labels, static_cast<std::uint8_t>(number)};
-  const auto named = named_.find(number);
-  if (named != named_.end()) {
+  AllNamed* of_name = named_.contains(number) ? &named_ : &named_before_;
+  const auto named = of_name->find(number);
+  const bool is_named = named != of_name->end();
+  if (is_named) {
     const Named& there = named->second;
     const bool is_new = of.process != nullptr && of.process->plan_epoch() == there.plan_epoch &&
                         of.process->publisher_epoch() != there.publisher_epoch;
@@ -44,8 +47,8 @@ NumberedLabels::Meaning NumberedLabels::meaning(std::uint64_t number, const Proc
   }
   apply_rules(rules_, meaning.labels, met_keys_);
   sort_labels(meaning.labels);
-  if (named == named_.end() || !for_good) return meaning;
-  named_.erase(named);
+  if (!is_named || !for_good) return meaning;
+  of_name->erase(named);
   if (settled_.size() >= kMostNumbers) settled_before_ = std::exchange(settled_, {});
   const Settled made{room_for(std::move(meaning.labels)), meaning.outcome};
   settled_.emplace(number, made);
@@ -62,6 +65,9 @@ Index NumberedLabels::room_for(LabelSet labels) {
       room_ = sets_.size() + most_sets_;
     }
     lose(labels);
+    // Keys may be as many as values.
+    const bool is_hopeless = sets_.size() >= 2 * most_sets_;
+    if (is_hopeless && known_sets_.find(labels, sets_) == kNoIndex) labels.clear();
     ++without_room_;
   }
   const auto next = static_cast<Index>(sets_.size());

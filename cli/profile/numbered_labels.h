@@ -67,18 +67,22 @@ class NumberedLabels {
     std::uint64_t publisher_epoch = 0;
     Observation meaning;  // at these epochs
   };
+  using AllNamed = std::unordered_map<std::uint64_t, Named>;
   using AllSettled = std::unordered_map<std::uint64_t, Settled>;
   Index room_for(LabelSet labels);
 
   // The numbers that have not come among so many others are forgotten. The kernel knows far fewer,
   // and sends the labels of one that comes again.
   static constexpr std::size_t kMostNumbers = std::size_t{1} << 21;
+  static constexpr std::size_t kMostNamed = std::size_t{1} << 18;
 
   const LabelRules& rules_;
   std::size_t most_sets_;
   std::size_t room_;  // with so many sets, they lose other labels, too
   MetKeys met_keys_;
-  std::unordered_map<std::uint64_t, Named> named_;
+  // Numbers of which no total has come; there may never be one.
+  AllNamed named_;
+  AllNamed named_before_;
   AllSettled settled_;
   AllSettled settled_before_;
   std::vector<LabelSet> sets_;
