@@ -6,7 +6,6 @@
 #include <chrono>
 #include <string>
 
-#include "process/cpu_times.h"
 #include "process/proc_fs.h"
 
 namespace labelscope::cli {
@@ -27,12 +26,9 @@ std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-std::optional<ClockReading> KernelClocks::read_process_clock(Pid pid) {
-  // This comes before the time: a state that changes meanwhile makes the bound wider, never false.
+bool KernelClocks::is_zombie(Pid pid) {
   const auto stat = read_thread_stat("/proc/" + std::to_string(raw(pid)) + "/stat");
-  const auto time = process_time(pid);
-  if (!time) return std::nullopt;
-  return ClockReading{*time, stat && stat->state == 'Z' && stat->threads <= 1};
+  return stat && stat->state == 'Z' && stat->threads <= 1;
 }
 
 std::uint64_t KernelClocks::read_processor_clock() {
@@ -43,12 +39,12 @@ std::uint64_t KernelClocks::read_processor_clock() {
 
 void ProcessClocks::expect(Pid pid) {
   const auto now = clocks_.process(pid);
-  lives_[pid] = {.least_before = now ? now->time_ns : 0, .most_before = {}, .least_end = 0};
+  lives_[pid] = {.least_before = now.value_or(0), .most_before = {}, .least_end = 0};
 }
 
 void ProcessClocks::begin(Pid pid) {
   const auto now = clocks_.process(pid);
-  if (now) lives_[pid].most_before = now->time_ns;
+  if (now) lives_[pid].most_before = now;
 }
 
 void ProcessClocks::fork(Pid pid, bool before_start) {
@@ -74,10 +70,12 @@ void ProcessClocks::end(Pid pid) {
   const auto known = lives_.find(pid);
   if (known == lives_.end()) return;
   std::optional<std::uint64_t> most_end;
+  // This comes before the time: a state that changes meanwhile makes the bound wider, never false.
+  const bool is_final = clocks_.stands_still(pid);
   if (const auto last = clocks_.process(pid)) {
     // While the sampler stops, its clocks of threads stand still already.
-    if (!is_stopping_) known->second.least_end = last->time_ns;
-    if (last->is_final) most_end = last->time_ns + kLastMoment;
+    if (!is_stopping_) known->second.least_end = *last;
+    if (is_final) most_end = *last + kLastMoment;
   }
   add(pid, known->second, most_end);
   lives_.erase(known);
@@ -86,14 +84,13 @@ void ProcessClocks::end(Pid pid) {
 void ProcessClocks::expect_stop() {
   is_stopping_ = true;
   for (auto& [pid, life] : lives_) {
-    if (const auto now = clocks_.process(pid)) life.least_end = now->time_ns;
+    if (const auto now = clocks_.process(pid)) life.least_end = *now;
   }
 }
 
 void ProcessClocks::stop() {
   for (const auto& [pid, life] : lives_) {
-    const auto now = clocks_.process(pid);
-    add(pid, life, now ? std::optional(now->time_ns) : std::nullopt);
+    add(pid, life, clocks_.process(pid));
   }
   lives_.clear();
   most_of_all_ = clocks_.processors() - started_at_;

@@ -19,22 +19,20 @@
 #include <utility>
 
 #include "labelscope/ids.h"
+#include "process/cpu_times.h"
 
 namespace labelscope::cli {
-
-struct ClockReading {
-  std::uint64_t time_ns = 0;
-  bool is_final = false;  // no thread of the process runs any more
-};
 
 // Where the readings come from.
 struct KernelClocks {
   // The clock of a process; nothing once it is gone. A zombie is not gone.
-  std::function<std::optional<ClockReading>(Pid)> process = read_process_clock;
+  std::function<std::optional<std::uint64_t>(Pid)> process = process_time;
+  // Whether no thread of the process runs any more, so that its clock stands still.
+  std::function<bool(Pid)> stands_still = is_zombie;
   // How long all processors together have existed, in nanoseconds.
   std::function<std::uint64_t()> processors = read_processor_clock;
 
-  static std::optional<ClockReading> read_process_clock(Pid pid);
+  static bool is_zombie(Pid pid);
   static std::uint64_t read_processor_clock();
 };
 

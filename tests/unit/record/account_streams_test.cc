@@ -121,6 +121,11 @@ class Machine final : public Sampler {
 
   KernelClocks clocks() {
     return {.process = [this](Pid pid) { return read(pid); },
+            .stands_still =
+                [this](Pid pid) {
+                  const SimProcess* process = youngest(pid);
+                  return process != nullptr && process->has_ended;
+                },
             .processors = [this] { return now_ * kProcessors; }};
   }
   Pid first() const { return processes_.front().pid; }
@@ -199,14 +204,15 @@ class Machine final : public Sampler {
   // Some threads compute all the time, and others for moments.
   double appetite() { return chance(0.5) ? 1 : 0.02; }
 
-  std::optional<ClockReading> read(Pid pid) const {
-    // The youngest process of this number is meant.
-    for (auto process = processes_.rbegin(); process != processes_.rend(); ++process) {
-      if (process->pid != pid) continue;
-      if (process->was_reaped) return std::nullopt;
-      return ClockReading{process->ran_ns, process->has_ended};
-    }
-    return std::nullopt;
+  // The youngest process of this number is meant.
+  const SimProcess* youngest(Pid pid) const {
+    const auto found = std::find_if(processes_.rbegin(), processes_.rend(),
+                                    [&](const SimProcess& process) { return process.pid == pid; });
+    return found == processes_.rend() || found->was_reaped ? nullptr : &*found;
+  }
+  std::optional<std::uint64_t> read(Pid pid) const {
+    const SimProcess* process = youngest(pid);
+    return process == nullptr ? std::nullopt : std::optional(process->ran_ns);
   }
 
   void run_a_millisecond() {
