@@ -424,21 +424,19 @@ Result<ls_counters> BpfObject::counters(std::uint32_t entry) const {
   return sum;
 }
 
-std::vector<ls_ending> BpfObject::endings() const {
+namespace {
+
+std::vector<ls_ending> endings_in(int map) {
   std::vector<ls_ending> all;
-  for (const auto& [task, ending] : entries_of<std::uint64_t, ls_ending>(endings_fd_)) {
-    all.push_back(ending);
-  }
+  for (const auto& [key, ending] : entries_of<std::uint64_t, ls_ending>(map)) all.push_back(ending);
   return all;
 }
 
-std::vector<ls_ending> BpfObject::unsent_ends() const {
-  std::vector<ls_ending> all;
-  for (const auto& [thread, ending] : entries_of<std::uint64_t, ls_ending>(unsent_ends_fd_)) {
-    all.push_back(ending);
-  }
-  return all;
-}
+}  // namespace
+
+std::vector<ls_ending> BpfObject::endings() const { return endings_in(endings_fd_); }
+
+std::vector<ls_ending> BpfObject::unsent_ends() const { return endings_in(unsent_ends_fd_); }
 
 Status BpfObject::set_wait_unit(std::uint64_t unit_ns) {
   const std::uint32_t zero = 0;

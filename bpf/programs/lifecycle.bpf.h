@@ -63,9 +63,8 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
     ls_count_other(LS_COUNT_CHILD_NOT_FOLLOWED);
     return 0;
   }
-  /* The child does not run yet, so no sample uses the entry before this is set. */
-  /* The parent's entry was reused for another process while it was copied: these are no recipes of
-   * the child's. */
+  /* The child does not run yet, so no sample uses the entry before this is set. If the parent's
+   * entry was reused for another process while it was copied, these are not the child's recipes. */
   if (copy->pid != parent_pid) copy->exec_count = child_exec_count + 1;
   copy->parent = parent_pid;
   copy->pid = child_pid;

@@ -53,9 +53,9 @@ class PerfEvents {
   // Can be read (epoll) when there is a record to drain.
   int ready_fd() const { return ready_.get(); }
   std::string_view name() const { return name_; }
-  // Returns how often the kernel refused to change the rate of an event.
   // Whether the events take samples, or report mappings alone. Known after prepare().
   bool samples() const { return samples_; }
+  // Returns how often the kernel refused to change the rate of an event.
   std::uint64_t rates_not_changed() const { return rates_not_changed_; }
 
  private:

@@ -25,8 +25,7 @@ bool is_over(Pid pid) {
   std::filesystem::directory_iterator thread(folder, gone);
   for (; !gone && thread != std::filesystem::directory_iterator(); thread.increment(gone)) {
     const auto stat = read_thread_stat(thread->path().string() + "/stat");
-    constexpr std::uint64_t kExiting = 0x4;  // PF_EXITING
-    if (stat && !has_ended(stat->state) && (stat->flags & kExiting) == 0) return false;
+    if (stat && !stat->is_ending()) return false;
   }
   // What cannot be looked at may run.
   return !gone || gone == std::errc::no_such_file_or_directory;

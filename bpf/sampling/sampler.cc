@@ -119,8 +119,7 @@ void LoadedSampler::begin_clocks() {
   } else {
     for (const Pid pid : object_->pids()) clocks_.begin(pid);
   }
-  began_ns_ = static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(steady_clock::now().time_since_epoch()).count());
+  began_ns_ = WaitingThreads::now_ns();
   if (waits_ && all) waits_->begin(*all, began_ns_);
 }
 

@@ -8,8 +8,6 @@
 
 #include <sys/types.h>
 
-#include <optional>
-
 #include "labelscope/result.h"
 #include "ptrace/holding.h"
 

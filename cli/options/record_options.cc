@@ -151,7 +151,8 @@ Examples:
   labelscope record -o run.jsonl -- ./server --port 8080
 
 Exit status: 0 ok, 1 runtime error, 2 usage, 3 no such process, 4 permission, 5 no sample taken,
-6 with --strict: accounts of time differ; with -- CMD the command's own status. The manual: man labelscope-record)",
+6 with --strict: accounts of time differ; with -- CMD the command's own status. The manual:
+man labelscope-record)",
     .takes_command = true,
     .records = true};
 

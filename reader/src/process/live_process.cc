@@ -82,16 +82,12 @@ Result<std::vector<Tid>> list_threads(Pid pid) {
   return tids;
 }
 
-// This is PF_EXITING of the kernel's include/linux/sched.h. A thread that ends first gives up its
-// memory and files; its state changes later.
-constexpr std::uint64_t kIsEnding = 0x4;
-
 std::optional<Tid> find_running_thread(Pid pid) {
   auto tids = list_threads(pid);
   if (!tids) return std::nullopt;
   for (Tid tid : *tids) {
     auto stat = read_thread_stat(tid);
-    if (stat && !has_ended(stat->state) && (stat->flags & kIsEnding) == 0) return tid;
+    if (stat && !stat->is_ending()) return tid;
   }
   return std::nullopt;
 }

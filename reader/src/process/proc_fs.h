@@ -41,6 +41,8 @@ struct ThreadStat {
   // without the right to trace the process, and for a kernel thread, which has none.
   std::uint64_t arguments = 0;
   std::uint64_t threads = 0;  // of its process; 0 for some that have ended
+  // A thread that ends first gives up its memory and files; its state changes later (PF_EXITING).
+  bool is_ending() const { return state == 'Z' || state == 'X' || (flags & 0x4) != 0; }
   bool of_kernel() const { return (flags & 0x00200000) != 0; }  // PF_KTHREAD
 };
 std::optional<ThreadStat> parse_thread_stat(std::string_view text);
