@@ -45,7 +45,7 @@ class ClockEvent final : public Event {
 };
 
 // Cycles: counted while the processor is busy. What was counted of a period is lost by the change.
-class CycleEvent final : public Event {
+class CycleEvent : public Event {
  public:
   bool advance(bool busy) override {
     if (!busy) return false;
@@ -56,30 +56,19 @@ class CycleEvent final : public Event {
   }
   void set_rate(double hz) override { left_ = period_ = 1 / hz; }
 
- private:
+ protected:
   double period_ = 1;
   double left_ = 1;
 };
 
 // Other events of software (page faults): the next one after a change is a sample, and what was
 // counted of a period before it is lost.
-class SoftwareEvent final : public Event {
+class SoftwareEvent final : public CycleEvent {
  public:
-  bool advance(bool busy) override {
-    if (!busy) return false;
-    left_ -= kStep;
-    if (left_ > 0) return false;
-    left_ += period_;
-    return true;
-  }
   void set_rate(double hz) override {
     period_ = 1 / hz;
     left_ = 0;
   }
-
- private:
-  double period_ = 1;
-  double left_ = 1;
 };
 
 struct Seen {
