@@ -107,15 +107,25 @@ TEST_CASE("recorder: a process that has ended is not added") {
   CHECK(recorder.processes().empty());
 }
 
-TEST_CASE("recorder: what a process has computed before it joins is not the recording's time") {
-  constexpr std::uint64_t kPast = 200'000'000;
+namespace {
+
+// Returns a child that has used so much CPU time, and has stopped itself.
+pid_t child_that_has_computed(std::uint64_t time_ns) {
   const pid_t child = fork();
   if (child == 0) {
-    while (process_time(Pid{getpid()}).value_or(0) < kPast) continue;
+    while (process_time(Pid{getpid()}).value_or(0) < time_ns) continue;
     raise(SIGSTOP);
     _exit(0);
   }
   REQUIRE(waitpid(child, nullptr, WUNTRACED) == child);
+  return child;
+}
+
+}  // namespace
+
+TEST_CASE("recorder: what a process has computed before it joins is not the recording's time") {
+  constexpr std::uint64_t kPast = 200'000'000;
+  const pid_t child = child_that_has_computed(kPast);
   REQUIRE(process_time(Pid{child}).value_or(0) >= kPast);
   Recorder recorder(std::make_unique<SamplerOfAnExec>(), {.period_ns = 1000});
   REQUIRE(recorder.start());
@@ -161,13 +171,7 @@ class SamplerOfAFork final : public Sampler {
 TEST_CASE("recorder: what a child has computed before the recording is not the recording's time") {
   constexpr std::uint64_t kPast = 200'000'000;
   const bool added_before = GENERATE(false, true);
-  const pid_t child = fork();
-  if (child == 0) {
-    while (process_time(Pid{getpid()}).value_or(0) < kPast) continue;
-    raise(SIGSTOP);
-    _exit(0);
-  }
-  REQUIRE(waitpid(child, nullptr, WUNTRACED) == child);
+  const pid_t child = child_that_has_computed(kPast);
   auto owned = std::make_unique<SamplerOfAFork>(Pid{child});
   const SamplerOfAFork& sampler = *owned;
   Recorder recorder(std::move(owned), {.period_ns = 1000});
