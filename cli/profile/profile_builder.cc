@@ -349,12 +349,12 @@ void ProfileBuilder::fit_totals() {
       without_lost[set] = label_sets_.find(labels, profile_.label_sets);
     }
   }
+  if (profile_.has_blame) blame_open_waits(profile_);
   unsampled_ns_ += fit_waits(profile_, unknown_, without_lost);
   weighed_ns_ = 0;
   for (const SampleRow& row : profile_.rows) {
     if (is_wait(profile_.values[row.value])) weighed_ns_ += row.weight_ns;
   }
-  if (profile_.has_blame) blame_open_waits(profile_);
 }
 
 Profile ProfileBuilder::take(const KernelTotals& totals) {
