@@ -19,9 +19,10 @@ as_nobody() {
 
 # serve <command...>: starts the server, which writes its log to $work/server.log, with its pid in
 # $target. end_server: ends it as its administrator would, since a server that is killed leaves its
-# own processes behind.
+# own processes behind. It leads a session of its own: Apache ends its whole process group, in which
+# the servers of other tests would be.
 serve() {
-  (cd "$work/server" && exec "${as[@]}" "$@") >"$work/server.log" 2>&1 &
+  (cd "$work/server" && exec setsid "${as[@]}" "$@") >"$work/server.log" 2>&1 &
   target=$!
   server=("$target")
   children+=("$target")
@@ -87,7 +88,10 @@ server_ticks() {
   for pid in "${server[@]}"; do sum=$((sum + $(cpu_ticks "$pid"))); done
   echo "$sum"
 }
-server_has_run() { is_gone "$recorder" || (($(server_ticks) >= $1)); }
+server_has_run() {
+  need_server
+  is_gone "$recorder" || (($(server_ticks) >= $1))
+}
 
 # record_load <ticks> <argument...>: runs record while the clients, which must be held, load the
 # server for this number of ticks of 10 ms.
