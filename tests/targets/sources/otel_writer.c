@@ -4,13 +4,14 @@
 // It has threads that compute, one for each part below. Each prints {"tid":...,"part":...}. Then it
 // prints "ready". It takes lines on stdin: "fork" starts a child that has the context of the first
 // part and publishes a process context of its own, and prints "forked PID". It ends when its stdin
-// closes.
+// closes and its threads have computed for a second, in which a reader sees them.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "customlabels/otel_context.h"
@@ -72,6 +73,11 @@ static void start_child(void) {
   compute();
 }
 
+static void wait_for_a_second_of_work(void) {
+  const struct timespec pause = {0, 10 * 1000 * 1000};
+  while (clock() < CLOCKS_PER_SEC) nanosleep(&pause, NULL);
+}
+
 int main(void) {
   static const enum Part parts[PARTS] = {WHOLE, CHANGED, BARE, DETACHED};
   publish("shop");
@@ -88,5 +94,6 @@ int main(void) {
   char line[64];
   while (fgets(line, sizeof line, stdin) != NULL)
     if (strcmp(line, "fork\n") == 0) start_child();
+  wait_for_a_second_of_work();
   return 0;
 }
