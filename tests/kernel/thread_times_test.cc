@@ -152,7 +152,9 @@ TEST_CASE("sampler: the time of ended threads is lost where there are more than 
   const auto ran = static_cast<double>(process_time(child.pid()).value());
   CHECK(lost > 0);
   CHECK(taken.ends.size() >= LS_MAX_UNSENT_ENDS);
-  CHECK(static_cast<double>(sum(taken.ends) + lost) <= 1.05 * ran + kTicksNs);
+  // The kernel runs on in a thread after its process's clock has stopped for it: 22 us of 410 us of
+  // such a thread were measured on an emulated processor.
+  CHECK(static_cast<double>(sum(taken.ends) + lost) <= 1.10 * ran + kTicksNs);
 }
 
 TEST_CASE("sampler: a thread that executes a program takes its time along, once") {
