@@ -134,10 +134,12 @@ TEST_CASE("sampler: samples of waits know their threads, too") {
 }
 
 TEST_CASE("sampler: the time of ended threads is lost where there are more than can be kept") {
+  // Each thread runs for many times what the kernel spends in it after its process's clock has
+  // stopped for it, which is 22 us on an emulated processor.
   SampledChild child([](ChildSide& side) {
     side.wait_until_told();
     side.take();
-    for (int i = 0; i < 3 * LS_MAX_UNSENT_ENDS; ++i) std::thread([] {}).join();
+    for (int i = 0; i < 3 * LS_MAX_UNSENT_ENDS; ++i) std::thread([] { run_for(300'000); }).join();
     side.say(1);
     side.wait_until_told();
   });
@@ -152,9 +154,7 @@ TEST_CASE("sampler: the time of ended threads is lost where there are more than 
   const auto ran = static_cast<double>(process_time(child.pid()).value());
   CHECK(lost > 0);
   CHECK(taken.ends.size() >= LS_MAX_UNSENT_ENDS);
-  // The kernel runs on in a thread after its process's clock has stopped for it: 22 us of 410 us of
-  // such a thread were measured on an emulated processor.
-  CHECK(static_cast<double>(sum(taken.ends) + lost) <= 1.10 * ran + kTicksNs);
+  CHECK(static_cast<double>(sum(taken.ends) + lost) <= 1.05 * ran + kTicksNs);
 }
 
 TEST_CASE("sampler: a thread that executes a program takes its time along, once") {
