@@ -229,8 +229,8 @@ true_tids() { sed -n 's/^{"tid":\([0-9]*\),.*/\1/p' "$work/truth"; }
 status_line() { sed -n "s/^$2:[[:space:]]*//p" "$1" 2>/dev/null; }
 
 # Prints the CPU time of a process so far, in clock ticks of 10 ms. User and system time are fields
-# 14 and 15.
-cpu_ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ print $12 + $13 }'; }
+# 14 and 15. A process that is gone has none.
+cpu_ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ ticks = $12 + $13 } END { print ticks + 0 }'; }
 
 has_perf_events() {
   is_gone "$recorder" && fail "labelscope ended before it sampled"
