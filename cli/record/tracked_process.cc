@@ -168,6 +168,12 @@ Status TrackedProcess::refresh(ProcessLabelReader& labels, const OneLook* look) 
   }
   auto plan = planner_.plan(*look);
   if (!plan) return std::move(plan).error();
+  // The child of a vfork() shares its parent's memory until it ends or executes a program. What was
+  // read while it let go of it looks like a process without labels.
+  if ((*process)->has_replaced_program()) {
+    return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid_)) +
+                                           " has ended or executed a program while it was planned"};
+  }
   adopt(*std::move(plan));
   return {};
 }

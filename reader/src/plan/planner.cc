@@ -109,13 +109,14 @@ class Planner::FileSearch {
 
   const FileVerdict* known(const Mapping& mapping) {
     const auto own = planner_.verdicts_.find(mapping.file);
-    if (own != planner_.verdicts_.end() && is_current(*own->second, mapping)) {
+    if (own != planner_.verdicts_.end() && has_same_role(*own->second, mapping.file) &&
+        is_current(*own->second, mapping)) {
       return own->second.get();
     }
     // A file that may publish is opened in any case.
     auto verdict = planner_.shared_->find(mapping.file);
     if (!verdict || verdict->may_publish || verdict->path != mapping.path ||
-        verdict->main_executable != (mapping.file == main_file_)) {
+        !has_same_role(*verdict, mapping.file)) {
       return nullptr;
     }
     const auto times = target_.file_times(mapping);
@@ -123,6 +124,11 @@ class Planner::FileSearch {
     take_names(*verdict);
     return planner_.verdicts_.insert_or_assign(mapping.file, std::move(verdict))
         .first->second.get();
+  }
+  // Of a process that is ending, or executes another program, the kernel no longer says which file
+  // is the program. What is found in its files then does not hold for the next plan.
+  bool has_same_role(const FileVerdict& verdict, const FileId& file) const {
+    return verdict.main_executable == (file == main_file_);
   }
   // A file that was unmapped between two plans may have been replaced by one with its inode number.
   bool is_current(const FileVerdict& verdict, const Mapping& mapping) const {
@@ -135,7 +141,8 @@ class Planner::FileSearch {
   void note(const Module& module) {
     const auto own = planner_.verdicts_.find(module.file);
     // The times are from before it was read: a file that is written meanwhile is another one.
-    if (own != planner_.verdicts_.end() && module.times && own->second->times == module.times) {
+    if (own != planner_.verdicts_.end() && module.times && own->second->times == module.times &&
+        has_same_role(*own->second, module.file)) {
       return;
     }
     auto verdict = std::make_shared<FileVerdict>();

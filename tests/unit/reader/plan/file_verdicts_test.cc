@@ -80,6 +80,23 @@ TEST_CASE("file_verdicts: where symbols are looked for depends on a file's role 
   CHECK(publishers_of(all.for_another_process(), as_program) == 1);
 }
 
+TEST_CASE("file_verdicts: what a process looked like while it ended is not kept for its parent") {
+  const auto load_program = [](FakeTarget& target, bool main) {
+    target.load("/bin/shop", read_file(fixture_path("exe_symtab_only")), 0x560000000000, main);
+  };
+  FakeTarget parent;
+  load_program(parent, true);
+  // The kernel no longer says what its program is, and it maps the same files.
+  FakeTarget child;
+  load_program(child, false);
+  Planner of_parent;
+  REQUIRE(of_parent.plan(parent)->publishers.size() == 1);
+  Planner of_child = of_parent;
+  CHECK(of_child.plan(child)->publishers.empty());
+  CHECK(publishers_of(of_parent, parent) == 1);
+  CHECK(publishers_of(of_child, parent) == 1);
+}
+
 TEST_CASE("file_verdicts: a variable that the user has named is in files of that name") {
   auto spec = parse_variable_spec("libshop.so:custom_labels_current_set:u64");
   REQUIRE(spec);
