@@ -16,6 +16,8 @@
 #include <cstring>
 
 namespace labelscope::cli {
+using namespace std::string_view_literals;
+
 namespace {
 
 // Longer names are shown as they are. At this length the C++ demangler's recursion fits into 8 MiB
@@ -50,9 +52,9 @@ bool run(Demangler demangler, const char* mangled, int options, Output& out) {
   return demangler(mangled, options, append, &out) != 0 && out.size > 0;
 }
 
-// The part of the name that the source code has: without symbol version ("@@GLIBC_2.2.5") and
-// without the suffix that LLVM gives to functions which link-time optimization moved between
-// modules.
+// The part of the name that the source code has: without symbol version ("@@GLIBC_2.2.5"), without
+// the suffix that LLVM gives to functions which link-time optimization moved between modules, and
+// without the name of a calling convention, which Go's linker gives to functions of its assembler.
 std::string_view without_suffix(std::string_view name) {
   std::size_t version = name.find('@');
   if (version != std::string_view::npos && version > 0) name = name.substr(0, version);
@@ -65,6 +67,11 @@ std::string_view without_suffix(std::string_view name) {
     bool numeric =
         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (numeric) name = name.substr(0, moved);
+  }
+  for (const std::string_view convention : {".abi0"sv, ".abiinternal"sv}) {
+    if (!name.ends_with(convention)) continue;
+    const std::string_view function = name.substr(0, name.size() - convention.size());
+    if (function.find('.') != std::string_view::npos) return function;  // a package and a name
   }
   return name;
 }

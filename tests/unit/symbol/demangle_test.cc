@@ -40,6 +40,13 @@ TEST_CASE("demangle: symbol versions and link-time optimization suffixes are cut
   CHECK(demangle("helper.llvm.12x") == "helper.llvm.12x");
 }
 
+TEST_CASE("demangle: functions of Go's assembler have the names that Go's own profiles give them") {
+  CHECK(demangle("runtime.goexit.abi0") == "runtime.goexit");
+  CHECK(demangle("crypto/sha256.block.abi0") == "crypto/sha256.block");
+  CHECK(demangle("runtime.goexit.abiinternal") == "runtime.goexit");
+  CHECK(demangle("main.abi0") == "main.abi0");
+}
+
 TEST_CASE("demangle: the parts into which a compiler splits a function share its name") {
   CHECK(demangle("_ZN3foo3barEv.cold") == "foo::bar");
   CHECK(demangle("_ZN3foo3barEv.constprop.0") == "foo::bar");
