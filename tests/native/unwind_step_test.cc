@@ -241,7 +241,9 @@ TEST_CASE("unwind step: in a gap with frame pointers, along them, and marked") {
     CHECK(stack.end == LS_STACK_ROOT);
   }
   SECTION("from its first instruction: its own caller is not in the chain yet") {
-    const std::uint32_t code = GENERATE(0x55U, 0xfa1e0ff3U, 0xc3U);
+    // push %rbp; endbr64; ret; rep ret; bnd ret; ret $16
+    const std::uint32_t code =
+        GENERATE(0x55U, 0xfa1e0ff3U, 0xc3U, 0x90c3f3U, 0x90c3f2U, 0x900010c2U);
     program.memory.put(kText + 0x10, code);
     program.push(kStack, {kText + 0x100});
     CHECK(frames_of(program.unwind(kText + 0x10)) ==

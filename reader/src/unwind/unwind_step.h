@@ -283,9 +283,11 @@ static __always_inline _Bool ls_step_at_prologue(const struct ls_memory* memory,
   w->sp_lost = 1;
 #else
   const _Bool pushes = (code & 0xff) == 0x55 || code == 0xfa1e0ff3; /* push %rbp; endbr64 */
-  if (pushes || (code & 0xff) == 0xc3) {                            /* ret */
+  const _Bool pops = (code & 0xff) == 0xc2;                  /* ret n */
+  const _Bool prefixed = (code & 0xfffe) == 0xc3f2;             /* bnd ret, rep ret */
+  if (pushes || pops || prefixed || (code & 0xff) == 0xc3) {    /* ret */
     if (!ls_read_stack(memory, w, &pair[1], sizeof(pair[1]), w->sp)) return 1;
-    w->sp += 8;
+    w->sp += 8 + (pops ? code >> 8 & 0xffff : 0);
     ls_go_to_caller(w, pair[1]);
     return 1;
   }
