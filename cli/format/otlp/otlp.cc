@@ -88,10 +88,16 @@ class OtlpRenderer {
   }
 
  private:
-  // The encoded Profile.samples of one process.
+  // What one sample says: so much of each kind of time, and from how many samples.
+  struct Sums {
+    std::vector<std::uint64_t> of_value;  // indexed as Profile::values; 0: no row had this kind
+    std::vector<bool> has_value;
+    std::uint64_t count = 0;
+  };
+  // The samples of one process by their encoded identity, which a profile has once: the stack, the
+  // attributes and the link. Rows of another kind of time may have the same one.
   struct Samples {
-    std::vector<std::string> of_value;  // indexed as Profile::values
-    std::string count;
+    std::map<std::string, Sums> of_identity;
     std::string comm;
     const Process* process = nullptr;
   };
@@ -107,7 +113,6 @@ class OtlpRenderer {
       const Thread* thread = rows.thread(row);
       Samples& samples = of_process_[thread == nullptr ? kNoPid : raw(thread->pid)];
       if (samples.comm.empty()) samples.comm = process_title(rows, row);
-      samples.of_value.resize(profile_.values.size());
       samples.process = rows.process(row);
       if (before == nullptr || before->label_set != row.label_set || before->thread != row.thread ||
           before->flags != row.flags || before->outcome != row.outcome) {
@@ -117,21 +122,30 @@ class OtlpRenderer {
       const Number stack = stack_of(row);
       const std::size_t shared = attributes.size();
       add_stack_end(row, attributes);
-      add_sample(samples.of_value[row.value], stack, attributes, link, row.weight_ns);
-      add_sample(samples.count, stack, attributes, link, row.count);
+      Sums& sums = samples.of_identity[identity_of(stack, attributes, link)];
+      sums.of_value.resize(profile_.values.size());
+      sums.has_value.resize(profile_.values.size());
+      sums.of_value[row.value] += row.weight_ns;
+      sums.has_value[row.value] = true;
+      sums.count += row.count;
       attributes.resize(shared);
     }
   }
 
-  static void add_sample(std::string& to, Number stack, const std::vector<std::int32_t>& attributes,
-                         Number link, std::uint64_t value) {
+  static std::string identity_of(Number stack, const std::vector<std::int32_t>& attributes,
+                                 Number link) {
     std::string message;
     pbf_builder<otlp::Sample> sample(message);
     sample.add_int32(otlp::Sample::kStack, static_cast<std::int32_t>(stack));
     sample.add_packed_int32(otlp::Sample::kAttributes, attributes.begin(), attributes.end());
     if (link != 0) sample.add_int32(otlp::Sample::kLink, static_cast<std::int32_t>(link));
+    return message;
+  }
+
+  static void add_sample(std::string& to, std::string message, std::uint64_t value) {
     const std::int64_t values[] = {to_int64(value)};
-    sample.add_packed_int64(otlp::Sample::kValues, std::begin(values), std::end(values));
+    pbf_builder<otlp::Sample>(message).add_packed_int64(otlp::Sample::kValues, std::begin(values),
+                                                        std::end(values));
     pbf_builder<otlp::Profile>(to).add_message(otlp::Profile::kSamples, message);
   }
 
@@ -234,12 +248,19 @@ class OtlpRenderer {
     // Viewers show the first profile by default.
     for (std::size_t i = 0; i < profile_.values.size(); ++i) {
       const ValueType& value = profile_.values[i];
-      scope_profiles_builder.add_message(
-          otlp::ScopeProfiles::kProfiles,
-          encode_profile(samples.of_value[i], value.name, value.unit));
+      std::string of_value;
+      for (const auto& [identity, sums] : samples.of_identity) {
+        if (sums.has_value[i]) add_sample(of_value, identity, sums.of_value[i]);
+      }
+      scope_profiles_builder.add_message(otlp::ScopeProfiles::kProfiles,
+                                         encode_profile(of_value, value.name, value.unit));
+    }
+    std::string counts;
+    for (const auto& [identity, sums] : samples.of_identity) {
+      if (sums.count != 0) add_sample(counts, identity, sums.count);
     }
     scope_profiles_builder.add_message(otlp::ScopeProfiles::kProfiles,
-                                       encode_profile(samples.count, profile_.counted, "count"));
+                                       encode_profile(counts, profile_.counted, "count"));
     std::string message;
     pbf_builder<otlp::ResourceProfiles> builder(message);
     builder.add_message(otlp::ResourceProfiles::kResource, resource);

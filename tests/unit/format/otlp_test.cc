@@ -92,6 +92,22 @@ TEST_CASE("otlp: time and counts of a process, with labels and the thread as att
         small.profile.command_line);
 }
 
+TEST_CASE("otlp: kinds of time of one stack are one sample where samples are counted") {
+  SmallProfile small;
+  small.profile.values.push_back({"waiting", "nanoseconds"});
+  small.labelled({{"tenant", "42"}}).count = 3;
+  SampleRow waiting = small.profile.rows.back();
+  waiting.value = 1;
+  waiting.count = 2;
+  small.profile.rows.push_back(waiting);
+  const json file = otlp(small.profile);
+  REQUIRE(file["resources"][0]["scopes"][0]["profiles"].size() == 3);
+  CHECK(samples_of(file, 0).size() == 1);
+  CHECK(samples_of(file, 1).size() == 1);
+  REQUIRE(samples_of(file, 2).size() == 1);
+  CHECK(samples_of(file, 2)[0]["values"] == json{5});
+}
+
 TEST_CASE("otlp: each process is a resource") {
   SmallProfile small;
   small.labelled({});
