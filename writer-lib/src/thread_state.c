@@ -3,6 +3,7 @@
 #include "thread_state.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 __thread struct thread_state cl_own_thread;
@@ -28,6 +29,7 @@ struct thread_memory {
 _Static_assert(sizeof(struct thread_memory) == CUSTOM_LABELS_THREAD_MEMORY, "stated in writer.h");
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static _Atomic uint64_t threads_with_blocks;
 static pthread_key_t thread_end_key;
 static int key_error;
 
@@ -58,9 +60,11 @@ bool cl_allocate_blocks(struct thread_state* thread) {
   thread->next = thread->blocks;
   thread->handle = &memory->handles[0];
   thread->relation = kUnrelated;
+  const uint64_t number = atomic_fetch_add_explicit(&threads_with_blocks, 1, memory_order_relaxed);
   for (int i = 0; i < 2; i++) {
     cl_block_init((struct label_block*)(void*)memory->blocks[i], CUSTOM_LABELS_THREAD_MAX_LABELS);
     handle_init_thread(&memory->handles[i]);
+    thread->builds[i] = number * BUILDS_OF_THREAD;
   }
   return true;
 }

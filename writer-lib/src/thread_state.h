@@ -33,10 +33,14 @@ struct thread_state {
   struct label_block* next;       /* where the next own set is built; never the live one */
   struct label_handle* handle;    /* stands for the own set; one of two behind the blocks */
   struct block_relation relation; /* between the two blocks */
-  uint64_t builds[2];             /* how often a set was begun in each block */
+  uint64_t builds[2];             /* numbers of the sets begun last in each block */
   uint32_t trace;                 /* labels of the trace context at the start of the own set */
   bool in_call;                   /* a handler that interrupts now must not change labels */
 };
+/* A thread may get the memory that an ended thread had. Its counts start at a multiple of this that
+ * no other thread's start at, so that a scope of the ended thread knows none of its sets again. */
+#define BUILDS_OF_THREAD ((uint64_t)1 << 40)
+
 _Static_assert(sizeof(struct thread_state) + sizeof(void*) == CUSTOM_LABELS_THREAD_TLS_BYTES,
                "stated in writer.h");
 

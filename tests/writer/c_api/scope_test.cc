@@ -2,6 +2,7 @@
 // never.
 #include <cstdint>
 #include <string>
+#include <thread>
 
 #include "support/catch.h"
 #include "writer/c_api/c_labels.h"
@@ -54,4 +55,27 @@ TEST_CASE_METHOD(Unlabelled, "scope: one that is never left is forgotten by an o
   }
   custom_labels_thread_leave(&outer);
   CHECK(current_labels() == Labels{{"a", "1"}});
+}
+
+TEST_CASE_METHOD(Unlabelled, "scope: one of an ended thread brings back its labels elsewhere") {
+  // malloc mostly gives a thread the memory of the one before: its sets are in the same blocks.
+  bool had_its_memory = false;
+  for (int i = 0; i < 100 && !had_its_memory; ++i) {
+    custom_labels_saved_t saved;
+    const custom_labels_label_t label = raw("op", "x");
+    std::thread([&] {
+      set("tenant", "alice");
+      custom_labels_thread_enter(&saved, &label, 1);
+    }).join();
+    std::thread([&] {
+      set("tenant", "mallory");
+      custom_labels_saved_t own;
+      custom_labels_thread_enter(&own, nullptr, 0);
+      had_its_memory = own.blocks == saved.blocks;
+      custom_labels_thread_leave(&own);
+      custom_labels_thread_leave(&saved);
+      CHECK(current_labels() == Labels{{"tenant", "alice"}});
+    }).join();
+  }
+  if (!had_its_memory) skip_test("no thread got the memory of an ended one");
 }
