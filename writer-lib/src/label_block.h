@@ -69,15 +69,20 @@ static inline size_t block_bytes(const struct label_block* block) {
   return block_bytes_before(block, block->set.count);
 }
 
-/* Returns the index of the key, or the count if it is not there. */
-static inline size_t block_find(const struct label_block* block, custom_labels_string_t key) {
+/* Returns the index of the key among the first n labels, or n if it is not there. */
+static inline size_t block_find_before(const struct label_block* block, size_t n,
+                                       custom_labels_string_t key) {
   size_t i = 0;
-  while (i < block->set.count) {
+  while (i < n) {
     const custom_labels_string_t* candidate = &block->labels[i].key;
     if (candidate->len == key.len && equal_bytes(candidate->buf, key.buf, key.len)) break;
     i++;
   }
   return i;
+}
+/* Returns the index of the key, or the count if it is not there. */
+static inline size_t block_find(const struct label_block* block, custom_labels_string_t key) {
+  return block_find_before(block, block->set.count, key);
 }
 
 /* Finds the label with the key in any set by the ABI: packed or not, with absent keys or without.
@@ -157,15 +162,29 @@ static inline __attribute__((always_inline)) bool block_take_value(struct label_
   return true;
 }
 
-/* Adds a label whose key is not there. */
-static inline void block_append(struct label_block* block, custom_labels_string_t key,
-                                custom_labels_string_t value) {
-  unsigned char* end = block_strings(block) + block_bytes(block);
-  custom_labels_label_t* label = &block->labels[block->set.count++];
+/* Writes a label behind the first n, without counting it: so nobody sees it yet. */
+static inline void block_write_label(struct label_block* block, size_t n,
+                                     custom_labels_string_t key, custom_labels_string_t value) {
+  unsigned char* end = block_strings(block) + block_bytes_before(block, n);
+  custom_labels_label_t* label = &block->labels[n];
   copy_bytes(end, key.buf, key.len);
   copy_bytes(end + key.len, value.buf, value.len);
   put_string(&label->key, key.len, end);
   put_string(&label->value, value.len, end + key.len);
+}
+
+/* Lets labels that were written be seen, all at once, also by a signal handler that interrupts. */
+static inline void block_count(struct label_block* block, size_t n) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  block->set.count = n;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Adds a label whose key is not there. */
+static inline void block_append(struct label_block* block, custom_labels_string_t key,
+                                custom_labels_string_t value) {
+  block_write_label(block, block->set.count, key, value);
+  block->set.count++;
 }
 
 /* Makes `to` the copy of `from` in which the key has this value. `index` is where block_find has

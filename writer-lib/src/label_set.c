@@ -79,6 +79,13 @@ static bool lies_in(const struct set_block* block, custom_labels_string_t string
   return (uintptr_t)string.buf >= start && (uintptr_t)string.buf < start + block->room;
 }
 
+/* Counts labels that were written behind those of a set that is not current. */
+static void count_in_place(struct label_set* set, struct set_block* live, size_t count) {
+  set->relation.rest = kRestUnknown;
+  block_count(&live->block, count);
+  set->changes++;
+}
+
 int cl_set_put_at(struct label_set* set, size_t index, custom_labels_string_t key,
                   custom_labels_string_t value) {
   struct thread_state* thread = this_thread();
@@ -90,10 +97,10 @@ int cl_set_put_at(struct label_set* set, size_t index, custom_labels_string_t ke
   if ((is_new && __builtin_add_overflow(bytes, key.len, &bytes)) ||
       __builtin_add_overflow(bytes, value.len, &bytes))
     return ENOMEM;
-  if (live != NULL && count <= live->block.set.capacity && bytes <= live->room &&
+  if (is_new && live != NULL && count <= live->block.set.capacity && bytes <= live->room &&
       !is_current(thread, set) && !lies_in(live, key) && !lies_in(live, value)) {
-    block_put_at(&live->block, &set->relation, index, key, value);
-    set->changes++;
+    block_write_label(&live->block, index, key, value);
+    count_in_place(set, live, count);
     return 0;
   }
   struct set_block* to = spare_with_room(set, count, bytes);
@@ -130,28 +137,27 @@ static int add_needs(const struct set_block* live, const custom_labels_label_t* 
   return too_much ? ENOMEM : 0;
 }
 
-static bool fits_in_place(const struct set_block* live, const custom_labels_label_t* labels,
-                          size_t n, size_t count, size_t bytes) {
-  if (live == NULL || count > live->block.set.capacity || bytes > live->room) return false;
-  for (size_t i = 0; i < n; i++) {
-    if (lies_in(live, labels[i].key) || lies_in(live, labels[i].value)) return false;
-  }
-  return true;
-}
-
 /* The two words of a descriptor are loaded one by one, as in cut_string. */
 static inline custom_labels_label_t loaded(const custom_labels_label_t* label) {
   return (custom_labels_label_t){{label->key.len, label->key.buf},
                                  {label->value.len, label->value.buf}};
 }
 
-static void put_in_place(struct label_set* set, struct set_block* live,
-                         const custom_labels_label_t* labels, size_t n) {
+/* Writes labels behind those of a set, and does not count them yet. Returns false if one does not
+ * fit there, or its key is there already: then nothing was changed. */
+static bool write_behind(struct set_block* live, const custom_labels_label_t* labels, size_t n,
+                         size_t count, size_t bytes) {
+  struct label_block* block = &live->block;
+  if (count > block->set.capacity || bytes > live->room) return false;
   for (size_t i = 0; i < n; i++) {
     const custom_labels_label_t label = loaded(&labels[i]);
-    block_put(&live->block, &set->relation, label.key, label.value, SIZE_MAX);
+    const size_t written = block->set.count + i;
+    if (lies_in(live, label.key) || lies_in(live, label.value) ||
+        block_find_before(block, written, label.key) < written)
+      return false;
+    block_write_label(block, written, label.key, label.value);
   }
-  set->changes++;
+  return true;
 }
 
 /* There is no spare block, or it is too small. */
@@ -238,8 +244,8 @@ int cl_set_update(struct label_set* set, const custom_labels_label_t* labels, si
     size_t bytes = 0;
     const int refused = add_needs(live, labels, n, &count, &bytes);
     if (refused != 0) return refused;
-    if (fits_in_place(live, labels, n, count, bytes)) {
-      put_in_place(set, live, labels, n);
+    if (live != NULL && write_behind(live, labels, n, count, bytes)) {
+      count_in_place(set, live, count);
       return 0;
     }
   }
@@ -267,11 +273,6 @@ int cl_set_remove(struct label_set* set, custom_labels_string_t key) {
   if (index == set->live->count) return ENOENT;
   struct thread_state* thread = this_thread();
   struct set_block* live = block_of_labels(set->live);
-  if (!is_current(thread, set)) {
-    cl_block_drop(&live->block, &set->relation, index);
-    set->changes++;
-    return 0;
-  }
   struct set_block* to = spare_with_room(set, live->block.set.count, block_bytes(&live->block));
   if (to == NULL) return ENOMEM;
   cl_block_take_without(&to->block, &live->block, &set->relation, index);
@@ -286,8 +287,7 @@ int cl_set_clear(struct label_set* set) {
   if (live == NULL) return 0;
   set->relation = kUnrelated;
   if (!is_current(thread, set)) {
-    live->block.set.count = 0;
-    set->changes++;
+    count_in_place(set, live, 0);
     return 0;
   }
   set_switch(thread, set, NULL);

@@ -10,7 +10,9 @@
  * allocates nothing, and copies little (struct block_relation).
  *
  * A set that is not current on this thread is current on no thread, or it must not be changed
- * (customlabels.h). So it may be changed in place, if the block has room. */
+ * (customlabels.h). Only a signal handler may look at it during a change. So labels may be added in
+ * place, if the block has room: they are written behind the others, and the count is stored last.
+ * All other changes build the other block, too. */
 #ifndef CUSTOMLABELS_SRC_LABEL_SET_H
 #define CUSTOMLABELS_SRC_LABEL_SET_H
 
@@ -97,7 +99,7 @@ static inline int set_put_at(struct label_set* set, size_t index, custom_labels_
                              custom_labels_string_t value) {
   struct thread_state* thread = this_thread();
   struct set_block* spare = set->spare;
-  if (is_current(thread, set) && index < set->live->count && spare != NULL) {
+  if (index < set->live->count && spare != NULL) {
     struct set_block* live = block_of_labels(set->live);
     if (block_take_value(&spare->block, &live->block, &set->relation, index, value)) {
       set_switch(thread, set, spare);

@@ -41,6 +41,20 @@ bool enter_and_leave() {
   return entered;
 }
 
+custom_labels_labelset_t* watched = nullptr;
+Labels before_call;
+Labels after_call;
+
+// Any handler may read a set, also one that is not current and is being changed.
+bool look() {
+  for (std::size_t i = 0; i < custom_labels_count(watched); ++i) {
+    const custom_labels_label_t* label = custom_labels_at(watched, i);
+    if (label == nullptr || label->key.buf == nullptr || label->value.buf == nullptr) return false;
+  }
+  const Labels seen = labels_of(watched);
+  return seen == before_call || seen == after_call;
+}
+
 // A trap costs microseconds, so not all of the library's instructions are interrupted: each one
 // near the store that publishes, where its state changes together with what readers see, and one of
 // kFar elsewhere.
@@ -151,6 +165,27 @@ struct Step {
   std::function<bool()> went_well;
 };
 
+#if defined(__x86_64__)
+// Interrupts the step before the library's instructions, or one of `far` where nothing is published.
+void check_step(const Step& step, Handler what, int far) {
+  INFO(step.name);
+  step.prepare();
+  interrupt_before(0, what, step.call);
+  REQUIRE(step.went_well());
+  REQUIRE(instructions > 10);
+  const int last = instructions;
+  const int middle = published;
+  for (int n = 1; n <= last; n += std::abs(n - middle) < kNear ? 1 : far) {
+    INFO("interrupted before the library's instruction " << n << " of " << last);
+    step.prepare();
+    interrupt_before(n, what, step.call);
+    const bool well = step.went_well();
+    REQUIRE(was_right);
+    REQUIRE(well);
+  }
+}
+#endif
+
 void check_all_instructions([[maybe_unused]] std::initializer_list<Step> steps) {
 #if defined(__x86_64__)
   SetObject in_handler(Labels{{"h", "1"}});
@@ -159,23 +194,7 @@ void check_all_instructions([[maybe_unused]] std::initializer_list<Step> steps) 
   code = writers_code();
   const TrapHandler traps;
   for (const Handler what : {install_and_put_back, enter_and_leave}) {
-    for (const Step& step : steps) {
-      INFO(step.name);
-      step.prepare();
-      interrupt_before(0, what, step.call);
-      REQUIRE(step.went_well());
-      REQUIRE(instructions > 10);
-      const int last = instructions;
-      const int middle = published;
-      for (int n = 1; n <= last; n += std::abs(n - middle) < kNear ? 1 : kFar) {
-        INFO("interrupted before the library's instruction " << n << " of " << last);
-        step.prepare();
-        interrupt_before(n, what, step.call);
-        const bool well = step.went_well();
-        REQUIRE(was_right);
-        REQUIRE(well);
-      }
-    }
+    for (const Step& step : steps) check_step(step, what, kFar);
   }
 #else
   skip_test("a program can step through itself on x86-64 only");
@@ -244,6 +263,55 @@ TEST_CASE_METHOD(Unlabelled, "handler steps: changes of a current set object") {
          return holds({{"a", "start"}, {"b", "2"}});
        }},
   });
+}
+
+TEST_CASE_METHOD(Unlabelled, "handler steps: a handler reads a set that is changed") {
+#if defined(__x86_64__)
+  SetObject object;
+  watched = object.get();
+  code = writers_code();
+  const TrapHandler traps;
+  struct Change {
+    const char* name;
+    Labels before;
+    std::function<void()> call;
+    Labels after;
+  };
+  const auto put = [&](const char* key, const char* value) { object.put(key, value); };
+  const Labels two = {{"a", "1"}, {"b", "2"}};
+  const custom_labels_label_t added[] = {raw("c", "both"), raw("d", "both")};
+  const custom_labels_label_t mixed[] = {raw("a", "both"), raw("c", "both")};
+  const custom_labels_label_t twice[] = {raw("c", "first"), raw("c", "second")};
+  const auto update = [&](const custom_labels_label_t* labels) {
+    custom_labels_update(object.get(), labels, 2);
+  };
+  const Change changes[] = {
+      {"add", two, [&] { put("c", "3"); }, with(two, "c", "3")},
+      {"replace a value", two, [&] { put("a", "5"); }, with(two, "a", "5")},
+      {"a longer value", two, [&] { put("a", "longer"); }, with(two, "a", "longer")},
+      {"add two", two, [&] { update(added); }, with(with(two, "c", "both"), "d", "both")},
+      {"update two", two, [&] { update(mixed); }, with(with(two, "a", "both"), "c", "both")},
+      {"a key twice", two, [&] { update(twice); }, with(two, "c", "second")},
+      {"remove", two, [&] { custom_labels_delete(object.get(), raw("a")); }, {{"b", "2"}}},
+      {"clear", two, [&] { custom_labels_clear(object.get()); }, {}},
+  };
+  for (const Change& change : changes) {
+    before_call = change.before;
+    after_call = change.after;
+    check_step({change.name,
+                [&] {
+                  // Where the call will write, there is something else.
+                  custom_labels_clear(object.get());
+                  for (const char* key : {"w", "x", "y", "z"}) object.put(key, "otherwise");
+                  custom_labels_clear(object.get());
+                  for (const auto& [key, value] : change.before) object.put(key, value);
+                },
+                change.call, [&] { return object.labels() == change.after; }},
+               look, kFar == 11 ? 1 : kFar);
+  }
+#else
+  skip_test("a program can step through itself on x86-64 only");
+#endif
 }
 
 TEST_CASE_METHOD(Unlabelled, "handler steps: a set object that is current is freed") {
