@@ -14,15 +14,16 @@ struct scope {
 struct scope_list {
   struct scope* innermost;
   struct scope* spare;
-  uint64_t next_ticket; /* 0: the thread has no number yet */
+  uint64_t next_ticket; /* a multiple of kTicketsAtOnce: the thread has no ticket left */
 };
 
 static __thread struct scope_list own_scopes;
 
-/* The upper half of a ticket is the thread's number, the lower half counts its scopes. Eight bits
- * are left for the result of a call (java_labels.c). */
-enum { kNumberBits = 24, kCountBits = 32 };
-static _Atomic uint32_t threads;
+/* A thread takes tickets from the process, so many at once. A ticket has 56 bits, since eight are
+ * for the result of a call (java_labels.c): they last for 2^40 threads, or for two hundred years of
+ * one thread that enters ten million scopes in each second. Ticket 0 stands for none. */
+enum { kTicketsAtOnce = 1 << 16 };
+static _Atomic uint64_t taken = kTicketsAtOnce;
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end_key;
@@ -58,10 +59,8 @@ static __attribute__((noinline)) bool allocate(struct scope_list* list) {
 }
 
 static uint64_t take_ticket(struct scope_list* list) {
-  if ((uint32_t)list->next_ticket == 0) {
-    const uint64_t number = atomic_fetch_add(&threads, 1) & ((1U << kNumberBits) - 1);
-    list->next_ticket = (number << kCountBits) + 1;
-  }
+  if (list->next_ticket % kTicketsAtOnce == 0)
+    list->next_ticket = atomic_fetch_add_explicit(&taken, kTicketsAtOnce, memory_order_relaxed);
   return list->next_ticket++;
 }
 
