@@ -13,6 +13,11 @@ Entering and leaving a scope changes both. Whatever else changes the context of 
 that resumes, a function that an executor calls) must publish, too: Steps and inherit do that.
 
 A set that a thread publishes must not be freed. So each thread holds a reference to it.
+
+A handler of a signal may raise an exception after any call that is made here: KeyboardInterrupt, or
+a time-out. So what a call changes is put back by a `finally`, or by an `except` that ends with
+`raise`; and a set is held before it is published, and until another one is. Only at the first
+instruction of __exit__, before its `try`, an exception leaves the labels of the scope behind.
 """
 
 import collections.abc
@@ -50,6 +55,7 @@ class LabelSet:
 
     def __init__(self, pairs):
         self.pairs = pairs
+        self.handle = None
         self.handle = _new(len(pairs))
         array = (_Label * len(pairs))(*[(len(key), key, len(value), value) for key, value in pairs.items()])
         if _update(self.handle, array, len(pairs)) != 0:
@@ -57,7 +63,7 @@ class LabelSet:
 
     # When the interpreter ends, threads that it has stopped may still have their sets.
     def __del__(self, free=_free, ends=sys.is_finalizing):
-        if not ends():
+        if getattr(self, "handle", None) is not None and not ends():
             free(self.handle)
 
 
@@ -91,10 +97,31 @@ class Scope:
         self.label_set = label_set
         self.outer = outer
 
+    def leave(self, published):
+        """Brings back what was there before. It may be called again if it was interrupted."""
+        _replace(self.handle_before)
+        published.label_set = self.set_before
+        _innermost.set(self.outer)
+
 
 def _innermost_set():
     scope = _innermost.get()
     return scope and scope.label_set
+
+
+def _run_under(label_set, followed, function, arguments, names):
+    """Calls a function while the thread publishes this set, and then publishes what it did before."""
+    published = _thread.published
+    set_before, followed_before = published.label_set, published.followed
+    # This holds if a handler raises before the library has said what was published.
+    handle_before = set_before and set_before.handle
+    try:
+        published.label_set, published.followed = label_set, followed
+        handle_before = _replace(label_set and label_set.handle)
+        return function(*arguments, **names)
+    finally:
+        published.label_set, published.followed = set_before, followed_before
+        _replace(handle_before)
 
 
 def _text(label, what, text, limit):
@@ -146,14 +173,18 @@ class labels:  # noqa: N801, it reads like a function
         _innermost.set(scope)
         return scope
 
-    def _pop(self):
-        """Leaves the scope again. Returns None if this context is not in it."""
+    def _own_scope(self, failed):
+        """Returns the scope of this object that ends, or None. It is the innermost one of the context.
+
+        What has failed may leave others within it: those of coroutines that are suspended.
+        """
         scope = _innermost.get()
+        while failed and scope is not None and scope.owner is not self:
+            scope = scope.outer
         if scope is None or scope.owner is not self:
             warnings.warn("a scope of labels ends in another context than it began, or before one within it: labels may be "
                           "wrong from here on; do not hold one across a yield", RuntimeWarning, stacklevel=3)
             return None
-        _innermost.set(scope.outer)
         return scope
 
     def __enter__(self):
@@ -162,18 +193,39 @@ class labels:  # noqa: N801, it reads like a function
             warnings.warn("labels are set in a coroutine that nothing follows: at its next await, other tasks run under them. "
                           "Call customlabels.install() before the task is created, or decorate the async function",
                           RuntimeWarning, stacklevel=2)
-        scope = self._push()
-        scope.set_before = published.label_set
-        scope.handle_before = _replace(scope.label_set.handle)
-        published.label_set = scope.label_set
-        return self
+        outer, set_before, scope = _innermost.get(), published.label_set, None
+        try:
+            scope = self._push()
+            scope.set_before, scope.handle_before = set_before, set_before and set_before.handle
+            published.label_set = scope.label_set
+            scope.handle_before = _replace(scope.label_set.handle)
+            return self
+        except BaseException:
+            if scope is not None:
+                scope.leave(published)
+            _innermost.set(outer)
+            raise
 
-    def __exit__(self, *_):
-        scope = self._pop()
-        if scope is not None:
-            # The library first: the thread's set may end with the next line.
-            _replace(scope.handle_before)
-            _thread.published.label_set = scope.set_before
+    def __exit__(self, kind, *_):
+        scope = None
+        try:
+            scope = self._own_scope(kind is not None)
+            if scope is not None:
+                scope.leave(_thread.published)
+        except BaseException as error:
+            if not isinstance(error, RuntimeWarning):
+                scope = scope or self._own_scope(True)
+            if scope is not None:
+                scope.leave(_thread.published)
+            raise
+
+    def _pop(self, outer, failed):
+        """Leaves a scope of the context, which publishes nothing, and those that are left within it."""
+        if _innermost.get() is outer:
+            return
+        scope = self._own_scope(failed)
+        if scope is not None and scope.outer is outer:
+            _innermost.set(outer)
 
     def __call__(self, function):
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -183,11 +235,18 @@ class labels:  # noqa: N801, it reads like a function
 
             @functools.wraps(function)
             async def labelled(*arguments, **names):
-                self._push()
+                outer, failed = _innermost.get(), True
                 try:
-                    return await Steps(function(*arguments, **names))
+                    self._push()
+                    result = await Steps(function(*arguments, **names))
+                    failed = False
+                    return result
                 finally:
-                    self._pop()
+                    try:
+                        self._pop(outer, failed)
+                    except BaseException:
+                        self._pop(outer, True)
+                        raise
 
         else:
 
@@ -199,6 +258,9 @@ class labels:  # noqa: N801, it reads like a function
         return labelled
 
 
+_NO_STEP = object()  # stands for the innermost scope after the last step where there was none
+
+
 class Steps(collections.abc.Coroutine):
     """Is a coroutine whose every step runs under the labels of its context.
 
@@ -206,9 +268,10 @@ class Steps(collections.abc.Coroutine):
     labels from before are back after the step.
     """
 
-    __slots__ = ("_coroutine", "_send", "_is_task")
+    __slots__ = ("_coroutine", "_send", "_is_task", "_left")
 
     def __init__(self, coroutine, is_task=False):
+        self._left = _NO_STEP
         self._coroutine = coroutine
         self._send = coroutine.send
         self._is_task = is_task
@@ -224,17 +287,10 @@ class Steps(collections.abc.Coroutine):
             _innermost.set(Scope(None, scope.label_set, None))
 
     def _step(self, step, *arguments):
-        published = _thread.published
-        set_before, followed_before = published.label_set, published.followed
-        scope = _innermost.get()
-        label_set = scope and scope.label_set
-        handle_before = _replace(label_set and label_set.handle)
-        published.label_set, published.followed = label_set, True
         try:
-            return step(*arguments)
+            return _run_under(_innermost_set(), True, step, arguments, {})
         finally:
-            _replace(handle_before)
-            published.label_set, published.followed = set_before, followed_before
+            self._left = _innermost.get()
 
     def send(self, value):
         if self._is_task:
@@ -245,7 +301,22 @@ class Steps(collections.abc.Coroutine):
         return self._step(self._coroutine.throw, *exception)
 
     def close(self):
-        self._coroutine.close()
+        """Lets the coroutine end under the labels that its last step has left, whoever closes it."""
+        outer = _innermost.get()
+        if self._left is _NO_STEP or self._left is outer:
+            self._step(self._coroutine.close)
+            return
+        try:
+            _innermost.set(self._left)
+            self._step(self._coroutine.close)
+        finally:
+            _innermost.set(outer)
+
+    # The collector would end a coroutine that nobody has any more, under the labels of whoever runs
+    # at that time. Its references here are two slots and the argument.
+    def __del__(self, ends=sys.is_finalizing, count=sys.getrefcount):
+        if getattr(self, "_left", _NO_STEP) is not _NO_STEP and not ends() and count(self._coroutine) <= 3:
+            self.close()
 
     def __next__(self):
         return self.send(None)
@@ -258,6 +329,8 @@ class Steps(collections.abc.Coroutine):
 
     # asyncio shows tasks by their cr_code, cr_frame, __qualname__ and so on.
     def __getattr__(self, name):
+        if name in Steps.__slots__:
+            raise AttributeError(name)  # __init__ was interrupted
         return getattr(self._coroutine, name)
 
 
@@ -275,17 +348,7 @@ class Labelled:
         self.__wrapped__ = callback
 
     def __call__(self, *arguments):
-        published = _thread.published
-        set_before = published.label_set
-        scope = _innermost.get()
-        label_set = scope and scope.label_set
-        handle_before = _replace(label_set and label_set.handle)
-        published.label_set = label_set
-        try:
-            return self.__wrapped__(*arguments)
-        finally:
-            _replace(handle_before)
-            published.label_set = set_before
+        return _run_under(_innermost_set(), _thread.published.followed, self.__wrapped__, arguments, {})
 
     # asyncio shows callbacks by their __qualname__, too.
     def __getattr__(self, name):
@@ -298,17 +361,12 @@ def inherit(function):
 
     @functools.wraps(function)
     def inherited(*arguments, **names):
-        published = _thread.published
-        set_before = published.label_set
-        token = _innermost.set(label_set and Scope(None, label_set, None))
-        handle_before = _replace(label_set and label_set.handle)
-        published.label_set = label_set
+        outer = _innermost.get()
         try:
-            return function(*arguments, **names)
+            _innermost.set(label_set and Scope(None, label_set, None))
+            return _run_under(label_set, _thread.published.followed, function, arguments, names)
         finally:
-            _replace(handle_before)
-            published.label_set = set_before
-            _innermost.reset(token)
+            _innermost.set(outer)
 
     return inherited
 
