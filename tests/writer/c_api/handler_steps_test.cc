@@ -166,7 +166,7 @@ struct Step {
 };
 
 #if defined(__x86_64__)
-// Interrupts the step before the library's instructions, or one of `far` where nothing is published.
+// Interrupts the step before the library's instructions, one of `far` where nothing is published.
 void check_step(const Step& step, Handler what, int far) {
   INFO(step.name);
   step.prepare();
