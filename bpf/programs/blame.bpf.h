@@ -116,16 +116,6 @@ static __always_inline struct ls_processor* ls_this_processor(void) {
 /* The count is a variable of each processor, and so is its run queue, to which each task has a
  * pointer. User space knows from the kernel's BTF how far they are apart. (The kernel itself gives
  * programs the addresses of its variables only with CONFIG_KALLSYMS_ALL.) */
-struct cfs_rq___ls {
-  void* rq;
-} __attribute__((preserve_access_index));
-struct sched_entity___ls {
-  struct cfs_rq___ls* cfs_rq;
-} __attribute__((preserve_access_index));
-struct task_struct___ls_queue {
-  struct sched_entity___ls se;
-} __attribute__((preserve_access_index));
-
 static __always_inline __u32 ls_preempt_count(void) {
   const struct task_struct___ls_queue* task = (void*)bpf_get_current_task_btf();
   __u64 queue = (__u64)BPF_CORE_READ(task, se.cfs_rq, rq);
@@ -134,24 +124,12 @@ static __always_inline __u32 ls_preempt_count(void) {
   return count;
 }
 #else
-struct thread_info___ls {
-  __u64 preempt_count;
-} __attribute__((preserve_access_index));
-struct task_struct___ls_info {
-  struct thread_info___ls thread_info;
-} __attribute__((preserve_access_index));
-
 /* The upper half says whether the kernel wants to switch. */
 static __always_inline __u32 ls_preempt_count(void) {
   const struct task_struct___ls_info* task = (void*)bpf_get_current_task_btf();
   return (__u32)task->thread_info.preempt_count;
 }
 #endif
-
-/* With PREEMPT_RT, soft interrupts run in threads, and their count is the thread's. */
-struct task_struct___ls_soft {
-  int softirq_disable_cnt;
-} __attribute__((preserve_access_index));
 
 /* Returns the bits of the interrupt that runs here, or 0. */
 static __always_inline __u32 ls_interrupt(void) {

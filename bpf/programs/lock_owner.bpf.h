@@ -53,18 +53,6 @@ extern void bpf_task_release(struct task_struct* task) __ksym __weak;
 #define LS_CALL_FUTEX 202
 #endif
 
-struct pt_regs___ls_futex {
-#if defined(__TARGET_ARCH_arm64)
-  __u64 regs[4];
-  __u64 orig_x0;
-#else
-  unsigned long r10;
-  unsigned long dx;
-  unsigned long si;
-  unsigned long di;
-#endif
-} __attribute__((preserve_access_index));
-
 /* The arguments of the system call. */
 struct ls_futex_call {
   __u64 address;
@@ -207,17 +195,6 @@ static __always_inline __u32 ls_owner_number(const struct ls_futex_call* call) {
     return ls_owner_in_mutex(call);
   return 0;
 }
-
-/* Where a task has the head of its list: since 7.x in a part of its own. */
-struct task_struct___ls_robust {
-  void* robust_list;
-} __attribute__((preserve_access_index));
-struct futex_sched_data___ls {
-  void* robust_list;
-} __attribute__((preserve_access_index));
-struct task_struct___ls_futex {
-  struct futex_sched_data___ls futex;
-} __attribute__((preserve_access_index));
 
 static __always_inline __u64 ls_robust_list(const struct task_struct* task) {
   const struct task_struct___ls_robust* plain = (const void*)task;

@@ -10,7 +10,11 @@
 
 /* There is room for both parts of a stack. */
 #define LS_ROOM_BEHIND_BLOCKS ((LS_MAX_USER_FRAMES + LS_MAX_FRAMES) * 8)
+#ifdef __bpf__
 const volatile struct ls_config config = {};
+#else
+extern struct ls_config config; /* tests set it */
+#endif
 
 #define LS_WITH_PRESETS
 #define LS_WANTS_PRESETS config.presets

@@ -36,16 +36,6 @@
 #define LS_STATE_DEAD 0x80
 #define LS_STATE_FROZEN 0x8000
 
-/* What the kernel knows of a task that may not run, since Linux 6.18, or for long. */
-struct sched_dl_entity___ls {
-  unsigned int dl_throttled : 1;
-} __attribute__((preserve_access_index));
-struct task_struct___ls_limits {
-  struct sched_dl_entity___ls dl;
-  _Bool throttled; /* its group has used up its quota (CONFIG_CFS_BANDWIDTH) */
-  unsigned frozen : 1;
-} __attribute__((preserve_access_index));
-
 /* The weight of a short wait that is drawn, in nanoseconds. User space raises it if there are more
  * samples than it has budgeted for (waiting_threads.h). */
 struct {

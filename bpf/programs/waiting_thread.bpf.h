@@ -6,6 +6,7 @@
 
 #include "bpf/programs/label_memory.bpf.h"
 #include "bpf/programs/take_sample.bpf.h"
+#include "bpf/programs/vmlinux_waits.h"
 
 /* This is the kernel's PF_KTHREAD. */
 #define LS_TASK_KERNEL 0x00200000
@@ -51,16 +52,6 @@ static __always_inline struct ls_ids ls_waiter_ids(struct task_struct* task) {
   struct ls_ids ids = ls_ids_of_argument(task);
   return ls_may_be_recorded(ids.pid) ? ids : none;
 }
-
-struct pt_regs___ls_call {
-#if defined(__TARGET_ARCH_arm64)
-  int syscallno;
-  __u64 pstate;
-#else
-  unsigned long orig_ax;
-  unsigned long cs;
-#endif
-} __attribute__((preserve_access_index));
 
 /* Returns the system call that a task is in, or LS_CALL_NONE. */
 static __always_inline __s32 ls_system_call_of(struct task_struct* task) {
