@@ -392,10 +392,11 @@ LS_ROUND ls_blame_turn(__u32 i, void* argument) {
   const struct ls_turn* turn = &here->turns[(here->turns_ended - 1 - i) % LS_TURNS];
   const struct ls_turn* before = &here->turns[(here->turns_ended - 2 - i) % LS_TURNS];
   __u64 begin = before->end_ns > here->from_ns ? before->end_ns : here->from_ns;
-  if (here->until_ns <= begin) return 1;
-  here->key.who = turn->who;
-  ls_blame(&here->key, rounds->woken, (here->until_ns - begin) * here->scale >> LS_SCALE_BITS);
-  here->until_ns = begin;
+  if (here->until_ns > begin) {
+    here->key.who = turn->who;
+    ls_blame(&here->key, rounds->woken, (here->until_ns - begin) * here->scale >> LS_SCALE_BITS);
+    here->until_ns = begin;
+  }
   return begin == here->from_ns;
 }
 

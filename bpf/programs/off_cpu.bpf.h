@@ -268,7 +268,8 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_ids ids
     thread->labels = found.process ? ls_labels_at_leaving(&found, ids) : LS_UNREADABLE_VANISHED;
   /* One that has just taken its labels off, and loses its processor before it ends, has still
    * worked for what they said. */
-  if (!thread->exits && (!how.runnable || thread->labels >= LS_FIRST_LABEL_NUMBER))
+  const _Bool has_labels = thread->labels >= LS_FIRST_LABEL_NUMBER;
+  if (!thread->exits && (!how.runnable || has_labels || thread->last_labels == 0))
     thread->last_labels = thread->labels;
   thread->system_call = ls_reason_of(task, how);
   thread->part = how.uninterruptible ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
@@ -441,7 +442,8 @@ static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
     /* A wait that comes from now on has its labels. */
     ls_note_late_read(thread, own->reading.labels.head.outcome);
     thread->labels = ls_told_number(own, thread->pid);
-    if (thread->last_labels == LS_LABELS_LATER) thread->last_labels = thread->labels;
+    if (thread->last_labels == LS_LABELS_LATER || thread->labels >= LS_FIRST_LABEL_NUMBER)
+      thread->last_labels = thread->labels;
     ls_add_late(thread, thread->labels);
   }
   own->sample.time_ns = bpf_ktime_get_ns();
