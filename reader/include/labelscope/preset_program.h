@@ -42,7 +42,7 @@
 #include "labelscope/variable_type.h"
 
 #define LS_PRESET_STEPS 64        /* steps of one program */
-#define LS_PRESET_SLOTS 16        /* numbers of 64 bits that steps work on; 0 at the start */
+#define LS_PRESET_SLOTS 32        /* numbers of 64 bits that steps work on; 0 at the start */
 #define LS_PRESET_BLOCKS 4        /* pieces of memory that are read at once */
 #define LS_PRESET_BLOCK_BYTES 512 /* size of the largest */
 #define LS_PRESET_LABELS 16

@@ -202,7 +202,11 @@ class Compiler : private PresetPlaces {
   }
 
   Status compile_need(const PresetNeed& need) {
-    Guards guards{.kind = Guards::Kind::kNeed, .condition = {}, .to_end = nullptr, .why = need.why};
+    Guards guards{.kind = Guards::Kind::kNeed,
+                  .conditions = {},
+                  .to_end = nullptr,
+                  .tested = nullptr,
+                  .why = need.why};
     const auto compared = compare(need.condition, LS_PRESET_NEED, guards);
     if (!compared) return unfit("need " + need.condition.text + ": " + compared.error().context);
     if (compared->known) {
@@ -265,7 +269,12 @@ class Compiler : private PresetPlaces {
   Status compile_label(const DescribedLabel& label) {
     const auto index = static_cast<unsigned>(plan_.labels.size());
     std::vector<std::size_t> to_end;
-    Guards guards{.kind = Guards::Kind::kLabel, .condition = {}, .to_end = &to_end, .why = {}};
+    std::set<unsigned> tested;
+    Guards guards{.kind = Guards::Kind::kLabel,
+                  .conditions = {},
+                  .to_end = &to_end,
+                  .tested = &tested,
+                  .why = {}};
     // What cannot hold in this variant is left out, with all that it would read.
     for (const PresetCondition& condition : label.conditions) {
       const auto known = known_without_reading(condition);
@@ -283,7 +292,7 @@ class Compiler : private PresetPlaces {
       if (!compared) return compared.error();
       if (compared->known) continue;
       to_end.push_back(compared->step);
-      guards.condition += "if " + condition.text + ": ";
+      guards.conditions.push_back(condition.text);
     }
     const std::size_t before = steps_.size();
     if (Status emitted = emit(label, index, guards); !emitted) return emitted;

@@ -30,9 +30,7 @@ std::pair<BlockSpan, std::size_t> best_span(std::vector<std::pair<std::int64_t, 
 }
 
 // The way to the pointer at a place.
-std::string pointer_way(const Place& from, const std::string& condition) {
-  return condition + from.way + "+" + std::to_string(from.offset) + "->";
-}
+std::string pointer_at(const Place& from) { return "+" + std::to_string(from.offset) + "->"; }
 
 }  // namespace
 
@@ -169,17 +167,28 @@ Result<Place> PresetPlaces::follow(const Place& from, const Guards& guards) {
   if (!slot) return slot.error();
   Place there;
   there.slot = *slot;
-  there.way = pointer_way(from, guards.condition);
+  there.way = way_behind(from, pointer_at(from), guards);
   make_block(there, guards);
   return there;
 }
 
 Result<unsigned> PresetPlaces::read_pointer(const Place& from, const Guards& guards) {
-  const std::string way = pointer_way(from, guards.condition);
+  const std::string way = way_behind(from, pointer_at(from), guards);
   if (const auto known = slots_.find(way); known != slots_.end()) return known->second;
   auto slot = new_slot(way);
   if (slot) read(from, 8, false, *slot, guards);
   return slot;
+}
+
+std::string PresetPlaces::way_behind(const Place& from, const std::string& step,
+                                     const Guards& guards) const {
+  std::string condition;
+  for (const std::string& next : guards.conditions) {
+    std::string way = condition + from.way + step;
+    if (slots_.contains(way)) return way;
+    condition += "if " + next + ": ";
+  }
+  return condition + from.way + step;
 }
 
 Result<unsigned> PresetPlaces::new_slot(const std::string& way) {
@@ -197,7 +206,7 @@ void PresetPlaces::guard(unsigned slot, const Guards& guards) {
   if (guards.kind == Guards::Kind::kNeed) {
     say(add_step(LS_PRESET_NEED, 0, slot, LS_PRESET_NOT_EQUAL, 0, 0), guards.why);
     never_null_[slot] = true;
-  } else if (guards.kind == Guards::Kind::kLabel) {
+  } else if (guards.kind == Guards::Kind::kLabel && guards.tested->insert(slot).second) {
     guards.to_end->push_back(add_step(LS_PRESET_UNLESS, 0, slot, LS_PRESET_NOT_EQUAL, 0, 0));
   }
 }
@@ -273,7 +282,7 @@ Result<Place> PresetPlaces::evaluate(const PresetExpression& expression, const G
           preset_.lets, [&](const auto& one) { return one.first == expression.name; });
       // The pointers of `let` do not depend on a label's condition.
       Guards own = guards;
-      own.condition.clear();
+      own.conditions.clear();
       at = evaluate(let->second, own);
       break;
     }
@@ -316,7 +325,7 @@ Result<Place> PresetPlaces::search(const Place& list, const PresetSearch& search
   const auto next = offset(search.next);
   const auto value = number(search.value);
   if (!field || !next || !value) return unfit("an offset of a search is too large");
-  const std::string way = guards.condition + list.way + "find(" + std::to_string(*value) + ")";
+  const std::string way = way_behind(list, "find(" + std::to_string(*value) + ")", guards);
   Place found;
   found.way = way;
   if (const auto known = slots_.find(way); known != slots_.end()) {

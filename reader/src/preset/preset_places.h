@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,9 +63,10 @@ class PresetPlaces {
   struct Guards {
     enum class Kind { kStep, kLabel, kNeed };
     Kind kind = Kind::kStep;
-    std::string condition{};             // under which the steps run
-    std::vector<std::size_t>* to_end{};  // kLabel: steps that skip to the label's end
-    std::string why{};                   // kNeed
+    std::vector<std::string> conditions{};  // under which the steps run
+    std::vector<std::size_t>* to_end{};     // kLabel: steps that skip to the label's end
+    std::set<unsigned>* tested{};           // kLabel: slots that are not null from here on
+    std::string why{};                      // kNeed
   };
 
   PresetPlaces(const PresetDescription& preset, const ChosenVariant& variant, const ElfImage& image,
@@ -118,6 +120,9 @@ class PresetPlaces {
   Result<Place> follow(const Place& from, const Guards& guards);
   Result<Place> take(const Place& from, const PresetStep& step, const Guards& guards);
   Result<Place> search(const Place& list, const PresetSearch& search, const Guards& guards);
+  // Returns the way to what lies behind a place. A label that tests one condition after the other
+  // goes on with the pointers that it has followed under the first ones.
+  std::string way_behind(const Place& from, const std::string& step, const Guards& guards) const;
   Result<unsigned> new_slot(const std::string& way);
   // Without a label to skip, only the one step that follows is skipped.
   void guard_step(unsigned slot, const Guards& guards);

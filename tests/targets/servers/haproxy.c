@@ -7,9 +7,11 @@
 #include "server.h"
 
 struct proxy {
-  char before[4648];
+  unsigned char type;
+  char before[4647];
   const char* id;
 };
+#define OBJ_TYPE_PROXY 2
 struct session {
   struct proxy* frontend;
 };
@@ -53,16 +55,20 @@ FUNCTION void h1_io_cb(void) { __asm__ volatile("nop"); }
 FUNCTION void another_task(void) { __asm__ volatile("nop; nop"); }
 
 static struct proxy shop, bank, none, not_one;
-static struct session session, other_session, no_session;
+/* A stream or a session that has ended begins with pointers to others of its kind in the pool. */
+static struct proxy in_pool;
+static struct session session, other_session, no_session, ended_session;
 static struct request request, no_request;
 static struct context stream, connection, other_stream, nothing;
 static struct task task, other_task;
 
 static void reset(void) {
-  shop.id = "shop";
-  bank.id = "origin";
-  none.id = "";
-  not_one.id = "no name of a proxy";
+  shop = (struct proxy){.type = OBJ_TYPE_PROXY, .id = "shop"};
+  bank = (struct proxy){.type = OBJ_TYPE_PROXY, .id = "origin"};
+  none = (struct proxy){.type = OBJ_TYPE_PROXY, .id = ""};
+  not_one = (struct proxy){.type = OBJ_TYPE_PROXY, .id = "no name of a proxy"};
+  in_pool = (struct proxy){.type = 0xe0, .id = "a pointer of a list"};
+  ended_session.frontend = &in_pool;
   no_session.frontend = &not_one;
   no_request.session = &no_session;
   nothing = (struct context){.session = &no_session, .request = &no_request, .backend = &not_one};
@@ -79,7 +85,7 @@ static void reset(void) {
 }
 
 static void begin_other(void) {
-  static struct proxy other = {.id = "of-thread-2"};
+  static struct proxy other = {.type = OBJ_TYPE_PROXY, .id = "of-thread-2"};
   other_session.frontend = &other;
   other_stream.session = &other_session;
   other_task = (struct task){0, process_stream, &other_stream};
@@ -99,6 +105,16 @@ static void read_unnamed_connection(void) {
   read_connection();
   session.frontend = &none;
 }
+static void end_session(void) { session.frontend = &in_pool; }
+static void end_stream(void) { stream.session = &ended_session; }
+static void end_stream_and_backend(void) {
+  end_stream();
+  stream.backend = &in_pool;
+}
+static void end_session_of_connection(void) {
+  read_connection();
+  end_session();
+}
 static void have_no_backend(void) { stream.backend = NULL; }
 static void have_empty_backend(void) { stream.backend = &none; }
 static void have_empty_names(void) {
@@ -115,6 +131,10 @@ static const struct state kStates[] = {
     {"a connection", read_connection, "frontend=shop", OTHER},
     {"a connection between two requests", read_idle_connection, "unlabelled", OTHER},
     {"a connection of a frontend without a name", read_unnamed_connection, "unlabelled", OTHER},
+    {"a stream that has ended", end_stream, "backend=origin", OTHER},
+    {"a stream whose memory has others", end_stream_and_backend, "unlabelled", OTHER},
+    {"a stream whose session has ended", end_session, "backend=origin", OTHER},
+    {"a connection whose session has ended", end_session_of_connection, "unlabelled", OTHER},
     {"no backend yet", have_no_backend, "frontend=shop", OTHER},
     {"a backend without a name", have_empty_backend, "frontend=shop", OTHER},
     {"proxies without names", have_empty_names, "unlabelled", OTHER},
