@@ -11,6 +11,7 @@ does at each of them; and the CPU time of the tool.
 
 labelscope  Exact times by label, sampled stacks (record --mode offcpu).
 wall        The same, with samples of threads that run (record --mode wall).
+blame       As labelscope, and who made whom wait (record --mode offcpu --blame tenant).
 other       labelscope records another program meanwhile: what everybody pays.
 sums        bpftrace adds up times at sched_switch by thread, without labels and stacks.
 offcputime  bpftrace adds up times by user stack, as bcc's offcputime does.
@@ -118,7 +119,8 @@ def command(options, tool, pid, folder):
     if tool == "perf":
         return ["perf", "record", "-q", "--off-cpu", "-g", "-o", f"{folder}/out.data", "-p", str(pid)]
     mode = "wall" if tool == "wall" else "offcpu"
-    return [options.labelscope, "record", "-q", "--mode", mode, "--overwrite", "-o",
+    more = ["--blame", "tenant"] if tool == "blame" else []
+    return [options.labelscope, "record", "-q", "--mode", mode, *more, "--overwrite", "-o",
             f"{folder}/out.pb.gz", "-p", str(pid)]
 
 
@@ -152,7 +154,7 @@ def measure(options, program, tool, turns, rounds, folder):
 
 
 def tools_here(folder):
-    tools = ["none", "other", "labelscope", "wall"]
+    tools = ["none", "other", "labelscope", "wall", "blame"]
     if shutil.which("bpftrace"):
         tools += ["sums", "offcputime"]
     else:
