@@ -26,7 +26,7 @@ const CommandTexts DumpOptions::kTexts{
 Examples:
   labelscope dump -p 4242
   labelscope dump -p 4242 --stacks
-  labelscope dump -p 4242 --explain       why are there no labels?
+  labelscope dump -p 4242 --explain     # why are there no labels?
   labelscope dump --core core.4242 --sysroot /srv/image --json
 
 Exit status: 0 ok, 1 runtime error, 2 usage, 3 no such process or core

@@ -6,6 +6,7 @@ against what is installed below ROOT, which stands for /, as README.md does it (
   - Files of the installation are where the page says, and scripts of the tree have the options that
     are given to them. MISSING are paths that this build cannot have.
   - labelscope accepts each of its command lines, and those run that can (printed_runs.py).
+  - The same holds for the examples of labelscope --help.
 
 It works in the current folder, and prints what does not hold. Exit status 1: something does not."""
 
@@ -24,6 +25,7 @@ FOREIGN = ("/usr/sbin/mariadbd", "/usr/bin/service", "/usr/include/x86_64-linux-
 # Other programs: of these the files are looked at that they are given.
 KNOWN = {"cargo", "cc", "clang", "cmake", "cp", "ctest", "customlabels-java", "docker", "exit", "go", "grep", "java",
          "javac", "jcmd", "jq", "mkdir", "node", "psql", "python3", "setcap"}
+COMMANDS = ("record", "dump", "report", "diff", "inspect", "check", "doctor")
 # Fewer command lines would mean that they are no longer found.
 LEAST = 150
 
@@ -127,10 +129,18 @@ class Pages:
         for line, code in spans:
             self.hold(f"{page}:{line}", self.check_span, code)
 
+    def check_help(self, command):
+        shown = self.folder().run_labelscope([command, "--help"])
+        examples = shown.partition("Examples:\n")[2].partition("\n\n")[0].split("\n")
+        if not examples[0]:
+            self.problems.append(f"labelscope {command} --help has no example")
+        for example in examples:
+            self.hold(f"labelscope {command} --help", self.check_command, example.strip(), self.folder())
+
     def check_span(self, code):
         if code.startswith("/usr/local/"):
             self.check_paths(code)
-        found = re.match(r"(?:sudo )?labelscope (record|dump|report|diff|inspect|check|doctor) (.+)", code)
+        found = re.match(rf"(?:sudo )?labelscope ({'|'.join(COMMANDS)}) (.+)", code)
         if not found:
             return
         # A sentence may name options alone.
@@ -175,6 +185,8 @@ def main():
         names += [f"{folder}/{name}" for name in sorted(os.listdir(f"{tree}/{folder}")) if re.search(r"\.(md|\d)$", name)]
     for name in names:
         pages.check_page(name)
+    for command in COMMANDS:
+        pages.check_help(command)
     print(f"{pages.commands} command lines, {sum(folder.runs for folder in pages.folders)} programs were run")
     for problem in pages.problems:
         print(problem)

@@ -49,6 +49,7 @@ class Folder:
             raise Wrong(f"labelscope does not accept it: {said}")
         if ended.returncode < 0 or whole and not command and ended.returncode != 0:
             raise Wrong(f"labelscope {' '.join(arguments)} exits with status {ended.returncode}: {said}")
+        return ended.stdout
 
     def replaced(self, words):
         """Returns the words with targets that are not there, and whether all is there that they need."""
@@ -63,8 +64,8 @@ class Folder:
             elif word == "--drop-to":
                 next(rest)
                 arguments.append("nobody")
-            elif word in ("--core", "--files"):
-                arguments.append(next(rest))
+            elif word in ("--core", "--files", "--sysroot"):
+                arguments.append(os.path.basename(next(rest)))
                 self.make_for_core(word, arguments[-1])
             elif word == "--names":
                 arguments.append(next(rest))
@@ -77,11 +78,11 @@ class Folder:
         return arguments, whole
 
     def make_for_core(self, option, name):
-        if option == "--files":
-            os.mkdir(f"{self.path}/{name}")
-        else:
+        if option == "--core":
             with open(f"{self.path}/{name}", "w", encoding="utf-8"):
                 pass
+        else:
+            os.mkdir(f"{self.path}/{name}")
 
     def make(self, command, name):
         """Makes what a word names, if it is a file. The status is true if the command can succeed with it."""
