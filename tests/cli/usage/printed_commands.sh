@@ -14,7 +14,7 @@ DESTDIR=$work/root cmake --install "$build" --prefix /usr/local >"$work/stdout" 
 
 # What the build has only with a JDK, and with the headers of node.
 missing=()
-[[ -n $JAVA_LABELS_JAR ]] || missing+=(/usr/local/share/java /usr/local/bin/customlabels-java)
+[[ -n $JAVA_LABELS_JAR ]] || missing+=(/usr/local/share/java /usr/local/bin/customlabels-java /usr/local/lib/liblabelsjni.so)
 [[ -n $NODE_MODULES ]] || missing+=(/usr/local/lib/nodejs)
 
 # hold_pages <tree>: the status is true if all command lines hold. What does not is in $work/stdout.
