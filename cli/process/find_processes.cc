@@ -60,15 +60,22 @@ ProcessFinder::ProcessFinder(std::vector<TargetName> names, SystemFolders folder
 
 bool ProcessFinder::counts(Pid pid) const {
   if (raw(pid) == ::getpid()) return false;
-  const auto stat = read_thread_stat(processes_.folder_of(pid) + "stat");
-  return stat && !stat->of_kernel() && !has_ended(stat->state);
+  const std::string folder = processes_.living_folder_of(pid);
+  if (folder.empty()) return false;
+  const auto stat = read_thread_stat(folder + "stat");
+  return stat && !stat->of_kernel();
 }
 
 // comm has at most 15 bytes, so a longer name is that of the file, or the first argument.
 bool ProcessFinder::is_called(Pid pid, std::string_view word) const {
-  const std::string folder = processes_.folder_of(pid);
+  std::string folder = processes_.folder_of(pid);
   if (read_proc_line(folder + "comm") == word) return true;
-  if (base_name(link_target(folder + "exe")) == word) return true;
+  std::string program = link_target(folder + "exe");
+  if (program.empty()) {  // the first thread has ended, or it is one of the kernel's
+    folder = processes_.living_folder_of(pid);
+    program = link_target(folder + "exe");
+  }
+  if (base_name(program) == word) return true;
   const auto arguments = read_proc_file(folder + "cmdline", kMostArguments);
   return arguments && base_name(arguments->substr(0, arguments->find('\0'))) == word;
 }

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "process/proc_fs.h"
+
 namespace labelscope::cli {
 namespace {
 
@@ -45,8 +47,23 @@ std::string ProcListing::folder_of(Pid pid) const {
   return proc_ + "/" + std::to_string(raw(pid)) + "/";
 }
 
+std::string ProcListing::living_folder_of(Pid pid) const {
+  const auto lives = [](const std::string& folder) {
+    const auto stat = read_thread_stat(folder + "stat");
+    return stat && !has_ended(stat->state);
+  };
+  std::string folder = folder_of(pid);
+  if (lives(folder)) return folder;
+  std::string other;
+  each_number<std::int32_t>(folder + "task", [&](std::int32_t tid) {
+    std::string thread = folder + "task/" + std::to_string(tid) + "/";
+    if (other.empty() && lives(thread)) other = std::move(thread);
+  });
+  return other;
+}
+
 std::optional<std::vector<std::string>> ProcListing::open_files(Pid pid) const {
-  const std::string folder = folder_of(pid) + "fd";
+  const std::string folder = living_folder_of(pid) + "fd";
   std::vector<std::string> files;
   const bool read = each_number<unsigned>(folder, [&](unsigned fd) {
     files.push_back(link_target(folder + "/" + std::to_string(fd)));

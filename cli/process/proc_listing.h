@@ -32,6 +32,9 @@ class ProcListing {
   std::vector<Pid> pids() const;
   // Returns a path that ends with a slash: "/proc/17/".
   std::string folder_of(Pid pid) const;
+  // Returns the same, or where its first thread has ended, that of one of its other threads, which
+  // still has what the process has: "/proc/17/task/19/". Returns nothing if all threads have ended.
+  std::string living_folder_of(Pid pid) const;
   // Returns the open files of a process as their links name them; nothing, with errno, if
   // labelscope may not see them.
   std::optional<std::vector<std::string>> open_files(Pid pid) const;

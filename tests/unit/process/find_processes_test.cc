@@ -121,6 +121,21 @@ TEST_CASE("find: zombies and threads of the kernel have no part") {
   CHECK(says(refused(proc, NamedBy::kName, "gone"), "no process is called that"));
 }
 
+TEST_CASE("find: a process whose first thread has ended is found through another one") {
+  MadeUpProc made;
+  const Pid pid = made.add(1, {.comm = "leader", .exe = "", .arguments = "", .state = 'Z'});
+  const std::string thread = made.root() + "/proc/" + std::to_string(raw(pid)) + "/task/" +
+                             std::to_string(kBase + 2) + "/";
+  MadeUpProc::write(thread + "stat", "2 (worker) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0");
+  MadeUpProc::write(thread + "cmdline", std::string("leader\0", 7));
+  fs::create_symlink("/usr/bin/long-name-of-a-leader", thread + "exe");
+  for (const char* word : {"leader", "long-name-of-a-leader"}) {
+    const auto found = made.finder({{NamedBy::kName, word}}).find();
+    REQUIRE(found);
+    CHECK(found->at(0).pids == std::vector<Pid>{pid});
+  }
+}
+
 TEST_CASE("find: hostile names are compared as bytes, and escaped and cut where they are shown") {
   MadeUpProc proc;
   const std::string lines = "two\nlines)";
