@@ -14,9 +14,9 @@ namespace {
 
 ls_request request_for(const ProcessPlan& plan) {
   ls_request request{};
-  for (const Publisher& publisher : plan.publishers) {
+  for (const ls_tls_recipe& recipe : plan.recipes()) {
     if (request.recipes.count == LS_MAX_PUBLISHERS) break;
-    request.recipes.recipe[request.recipes.count++] = publisher.recipe;
+    request.recipes.recipe[request.recipes.count++] = recipe;
   }
   return request;
 }

@@ -190,9 +190,8 @@ void TrackedProcess::adopt(ProcessPlan plan) {
   looked_at_ = true;
   if (!plan_.publishers.empty() || !plan_.refusals.empty()) may_have_published_ = true;
   if (plan_.plan_again && !next_plan_) next_plan_ = Clock::now() + kRetryDelay;
-  recipes_.clear();
+  recipes_ = plan_.recipes();
   auto order = publisher_of_recipe_;
-  for (const Publisher& publisher : plan_.publishers) recipes_.push_back(publisher.recipe);
   const std::vector<std::uint8_t> indices = publishers_.adopt(plan_.publishers);
   std::copy_n(indices.begin(), std::min<std::size_t>(indices.size(), LS_MAX_PUBLISHERS),
               order.begin());

@@ -68,6 +68,9 @@ struct ProcessPlan {
   std::vector<Refusal> refusals;
   std::size_t modules = 0;  // modules that were looked at
   bool plan_again = false;  // true if a module is still being loaded
+  // Whether a file could not be opened, which is a refusal then. It may publish labels, so a thread
+  // without other labels is unreadable (LS_RECIPE_NONE), not unlabelled.
+  bool hides_publisher = false;
   std::string sources;      // the sources that were looked for: "ABI v1, context_tls_v1"
   // What the process publishes once for all its threads, and keys of variables; null if there is
   // neither.
@@ -77,7 +80,8 @@ struct ProcessPlan {
   // Whether a preset of PlannerOptions::noticed is for one of its libraries, by symbols. Its
   // program is not looked at: to search all symbols of a large one takes long.
   bool notices_preset = false;
-  // Returns the publishers' recipes, as observe() takes them.
+  // Returns the publishers' recipes, as observe() takes them, and one without a way where a
+  // publisher is hidden.
   std::vector<ls_tls_recipe> recipes() const;
   // Returns whether the labels of some publisher need what the process publishes about itself.
   bool needs_facts() const;

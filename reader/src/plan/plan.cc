@@ -42,6 +42,7 @@ std::string publisher_title(const Publisher& publisher) {
 std::vector<ls_tls_recipe> ProcessPlan::recipes() const {
   std::vector<ls_tls_recipe> all;
   for (const Publisher& publisher : publishers) all.push_back(publisher.recipe);
+  if (hides_publisher && all.size() < LS_MAX_PUBLISHERS) all.emplace_back();
   return all;
 }
 
