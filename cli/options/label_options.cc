@@ -152,13 +152,14 @@ void LabelOptions::check() {
     refuse("--preset-label has a meaning with --preset only");
   }
   std::vector<PresetDescription> loaded;
+  const auto is_named = [&](const std::string& name) {
+    return std::ranges::find(preset_names_, name) != preset_names_.end();
+  };
   for (const std::string& name : preset_names_) {
     if (name == "auto") {
       any_preset = true;
       KnownPresets known = load_known_presets();
       if (!known.problems.empty()) refuse("--preset", name, known.problems.front());
-      std::erase_if(known.presets,
-                    [](const PresetDescription& preset) { return !fits_by_symbols(preset); });
       if (known.presets.empty()) refuse("--preset", name, "no preset is installed");
       std::ranges::move(known.presets, std::back_inserter(loaded));
       continue;
@@ -183,7 +184,9 @@ void LabelOptions::check() {
       cap = std::max(cap, cap_of(label.cardinality));
       if (!label.names.empty()) named_ids.push_back({label.names, label.key});
     }
-    presets.push_back(std::make_shared<FilePreset>(std::move(preset)));
+    // What fits any program is the last resort of `auto`.
+    const bool gives_way = !fits_by_symbols(preset) && !is_named(preset.name);
+    presets.push_back(std::make_shared<FilePreset>(std::move(preset), gives_way));
   }
 }
 

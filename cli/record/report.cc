@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 
 #include "cli/format/common/ledger_text.h"
 #include "cli/format/common/row_labels.h"
@@ -16,6 +17,7 @@
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
 #include "cli/unwind/missing_tables.h"
+#include "process/proc_fs.h"
 
 namespace labelscope::cli {
 namespace {
@@ -26,6 +28,30 @@ std::uint64_t conflicts(const Profile& profile) {
     if (row.flags & LS_KEY_CONFLICT) count += row.count;
   }
   return count;
+}
+
+// Returns whether the names of threads divide the time: at least two have a hundredth of it.
+bool has_thread_names(const Profile& profile) {
+  std::map<std::string_view, std::uint64_t> time;
+  std::uint64_t whole = 0;
+  for (const SampleRow& row : profile.rows) {
+    if (row.thread == kNoIndex) continue;
+    time[profile.threads[row.thread].name] += row.weight_ns;
+    whole += row.weight_ns;
+  }
+  return std::ranges::count_if(time, [&](const auto& entry) {
+           return entry.second != 0 && entry.second >= whole / 100;
+         }) >= 2;
+}
+
+// Returns what a process shows in place of its arguments: it has overwritten the first one. A name
+// of a program has no blanks.
+std::string title_of(Pid pid) {
+  constexpr std::size_t kMost = 4096;
+  const auto arguments = read_proc_file(proc_path(Tid{raw(pid)}, "cmdline"), kMost);
+  if (!arguments) return {};
+  const std::string first = arguments->substr(0, arguments->find('\0'));
+  return first.find(' ') == std::string::npos || first.starts_with('/') ? std::string() : first;
 }
 
 }  // namespace
@@ -40,6 +66,7 @@ void RecordReport::say_problems_of_samples() const {
   }
   say_variables_without_value();
   say_waits_without_thread();
+  if (const std::string line = functions_of_scripts(profile()); !line.empty()) log::info(line);
   for (const std::string& line : recorder_.process_labels().problems()) {
     log::warning(escape_terminal(line));
   }
@@ -65,7 +92,10 @@ void RecordReport::say_lost_publishers() const {
 void RecordReport::say_problems() const {
   say_problems_of_samples();
   say_lost_publishers();
-  for (const std::string& line : ledger_problems(profile().ledger, opened_.bpf_would_do)) {
+  const bool lacks_mappings = std::ranges::any_of(
+      profile().locations, [](const Location& one) { return one.module == kNoIndex; });
+  for (const std::string& line :
+       ledger_problems(profile().ledger, opened_.bpf_would_do, lacks_mappings)) {
     log::warning(line);
   }
   for (const std::string& line : account_problems(profile())) log::warning(line);
@@ -155,6 +185,19 @@ void RecordReport::explain_missing_labels() const {
   const bool has_labels = std::ranges::any_of(
       profile().label_sets, [](const LabelSet& labels) { return !labels.empty(); });
   if (has_labels || !options_.summary.empty()) return;
+  if (has_thread_names(profile())) {
+    log::info("  Its threads have names:");
+    static_cast<void>(render_summary(shown(), {std::string(kThreadNameKey)},
+                                     style_for(options_.messages.color, STDERR_FILENO), std::cerr));
+    std::cerr.flush();
+  }
+  for (const auto& [pid, process] : recorder_.processes()) {
+    const std::string title = title_of(pid);
+    if (title.empty()) continue;
+    log::info("  --preset title: process " + std::to_string(raw(pid)) + " calls itself \"" +
+              escape_terminal(title) + "\"");
+    break;
+  }
   log::info("  What works all the same: --summary " + in_words(own_keys(&profile()), " or ") +
             "; and --process-label, --env-label or --variable take labels from elsewhere");
 }

@@ -40,14 +40,13 @@ class ProfileReport {
 
  protected:
   const Profile& profile() const { return profile_; }
+  // What tables and files but recordings show: without what --idle leaves out.
+  const Profile& shown() const { return shown_ ? *shown_ : profile_; }
 
  private:
   std::string next_step() const;
 
   const OutputOptions& options_;
-  // What tables and files but recordings show: without what --idle leaves out.
-  const Profile& shown() const { return shown_ ? *shown_ : profile_; }
-
   const Profile& profile_;
   IdleTime idle_;
   std::optional<Profile> shown_;

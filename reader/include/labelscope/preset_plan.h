@@ -93,6 +93,8 @@ class ModulePreset {
   // Compiles the preset for a module of which the file matches. A Finding is why it cannot be used,
   // with the smallest fix.
   virtual std::variant<PresetPlan, Finding> compile(const Reachable& module) const = 0;
+  // Returns whether it is left out of a process in which anything else publishes labels.
+  virtual bool gives_way() const { return false; }
   // Returns that no file of a process matches, and what to do.
   virtual Finding missing() const = 0;
 };

@@ -164,7 +164,15 @@ void Planning::refuse_files(const std::vector<ModuleProblem>& problems) {
     if (problem.error.code == ErrorCode::kMalformed && !is_publisher_name(problem.path)) continue;
     plan_.refusals.push_back(
         {problem.path, {FindingCode::kUnreadableFile, problem.error.context, {}}});
+    plan_.hides_publisher |= may_hide_publisher(problem);
   }
+}
+
+// Code that a program makes at run time lies in files of memory, which labelscope may open only
+// with a capability. They have no publisher.
+bool Planning::may_hide_publisher(const ModuleProblem& problem) const {
+  return target_.is_alive() && problem.error.code != ErrorCode::kMalformed &&
+         problem.error.code != ErrorCode::kUnsupported && !problem.path.starts_with("/memfd:");
 }
 
 // The refusal does not say what the file is, but that nothing is known of it.
@@ -305,6 +313,9 @@ void Planning::publish(Sought& sought, const Module& module, ModuleTrace& seen, 
                           "let one library publish the labels of all, or name fewer variables"});
   }
   sought.found = true;
+  if (sought.preset != nullptr && sought.preset->preset().gives_way()) {
+    giving_way_ = access.named.empty() ? seen.named : access.named;
+  }
   Publisher publisher{module.path,
                       module.load_bias,
                       best_of(seen.file.variable).value_or(ElfSymbol{}),
@@ -357,7 +368,24 @@ void Planning::look_at_process() {
   }
 }
 
+void Planning::leave_out_what_gives_way() {
+  const auto gives_way = [&](const Publisher& publisher) {
+    return giving_way_ && publisher.named == *giving_way_;
+  };
+  std::vector<Publisher>& all = plan_.publishers;
+  const auto leaves = std::ranges::find_if(all, gives_way);
+  if (leaves == all.end() || std::ranges::all_of(all, gives_way)) return;
+  const auto index = static_cast<std::size_t>(leaves - all.begin());
+  all.erase(leaves);
+  if (trace_ == nullptr) return;
+  for (ModuleTrace& module : trace_->modules) {
+    if (module.publisher == index) module.publisher.reset();
+    if (module.publisher && *module.publisher > index) --*module.publisher;
+  }
+}
+
 ProcessPlan Planning::finish(std::span<const ThreadLocalNames* const> there) {
+  leave_out_what_gives_way();
   for (Sought& sought : sought_) {
     if (sought.found) continue;
     if (sought.variable != nullptr) {

@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,9 @@ class Planning {
   void look_for_title(const NamedVariable& variable, Sought& sought);
   void refuse_source(Sought& sought, ModuleTrace& seen, Finding finding);
   int claim_of(const Module& module) const;
+  bool may_hide_publisher(const ModuleProblem& problem) const;
+  // A preset that fits any program has one publisher, the program.
+  void leave_out_what_gives_way();
   const std::vector<Sighting>* kept(const Module& module) const;
   void publish(Sought& sought, const Module& module, ModuleTrace& seen, AccessPlan access);
   void refuse(ModuleTrace& seen, Finding finding) {
@@ -99,6 +103,7 @@ class Planning {
   PlanTrace* trace_;
   std::function<ModuleList()> runtime_;
   std::optional<Address> program_headers_;
+  std::optional<std::string> giving_way_;  // how the publisher of such a preset is named
   std::vector<std::unique_ptr<NamedVariable>> variables_;
   std::vector<std::unique_ptr<ModulePresetSource>> presets_;
   std::vector<Sought> sought_;  // label sources, then variables, then presets

@@ -14,7 +14,8 @@ namespace labelscope {
 
 class FilePreset final : public ModulePreset {
  public:
-  explicit FilePreset(PresetDescription preset) : preset_(std::move(preset)) {}
+  explicit FilePreset(PresetDescription preset, bool gives_way = false)
+      : preset_(std::move(preset)), gives_way_(gives_way) {}
 
   const PresetDescription& preset() const { return preset_; }
 
@@ -22,9 +23,11 @@ class FilePreset final : public ModulePreset {
   bool matches(const ElfImage& image) const override;
   std::variant<PresetPlan, Finding> compile(const Reachable& module) const override;
   Finding missing() const override;
+  bool gives_way() const override { return gives_way_; }
 
  private:
   PresetDescription preset_;
+  bool gives_way_;
 };
 
 // What is known of a file and a preset without a process, for people.
