@@ -619,8 +619,11 @@ void Recording::name_addresses() {
 }
 
 int Recording::exit_status() {
-  return targets_->exit_status(signals_,
-                               [] { log::info("The command goes on; waiting for it to end"); });
+  const auto say_waiting = [] {
+    log::info(
+        "The command goes on; waiting for it to end (--end-command ends it when the time is over)");
+  };
+  return targets_->exit_status(signals_, say_waiting, options_.end_command);
 }
 
 int Recording::report() {
@@ -644,6 +647,20 @@ int Recording::report() {
     if (targets_->is_command()) return exit_status();
     return none.ended ? kExitNoTarget : kExitNoSample;
   }
+  if (!options_.where.empty()) {
+    Selection selection;
+    selection.conditions = options_.where;
+    if (auto selected = select(profile_, selection); !selected) {
+      log::error(selected.error().context);
+      return kExitRuntimeError;
+    }
+    if (profile_.rows.empty()) {
+      report.say_problems();
+      log::error("no sample meets the condition of --where. No file was written");
+      const int status = exit_status();
+      return targets_->is_command() ? status : kExitNoSample;
+    }
+  }
   signals_.begin_uninterrupted();
   const bool written = report.write_files(*outputs_);
   const bool shown = report.show_labels(*outputs_);
@@ -654,7 +671,8 @@ int Recording::report() {
   report.say_ledger();
   if (!written || !shown) return kExitRuntimeError;
   // What was left out, or given up, has a status of its own, and makes accounts differ.
-  const bool is_whole = left_.empty() && !has_stuck_ && !names_given_up_;
+  const bool is_whole =
+      left_.empty() && !has_stuck_ && !names_given_up_ && options_.where.empty();
   if (options_.strict && is_whole && !account_problems(profile_).empty()) return kExitAccount;
   return names_given_up_ ? kExitGivenUp : status;
 }

@@ -2,6 +2,8 @@
 // usage error is status 2 and one plain sentence.
 #include "cli/options/command_line.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
@@ -10,6 +12,7 @@
 
 #include "cli/host/exit_status.h"
 #include "cli/host/rights.h"
+#include "cli/host/terminal.h"
 #include "cli/options/advice.h"
 #include "cli/options/completion.h"
 #include "cli/options/values.h"
@@ -42,8 +45,38 @@ Subcommand add_command(CLI::App& app) {
 }
 
 // CLI11's usage line cannot show that a command has several forms.
+// Where descriptions of options begin.
+constexpr std::size_t kHelpColumn = 34;
+
+// CLI11 writes each description as one line. Of a terminal as wide as that there is none.
+std::string wrapped_help(const std::string& text) {
+  constexpr std::size_t kUsualWidth = 100;
+  constexpr std::size_t kLeastWidth = kHelpColumn + 26;
+  const std::size_t terminal = terminal_width(STDOUT_FILENO);
+  const std::size_t width = std::max(terminal == 0 ? kUsualWidth : terminal, kLeastWidth);
+  std::string wrapped;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    // The names of an option that leave no room are on a line of their own.
+    const bool described = line.size() > width && line.starts_with("  ") &&
+                           line[kHelpColumn - 1] == ' ' && line[kHelpColumn] != ' ';
+    if (!described) {
+      wrapped += line + '\n';
+      continue;
+    }
+    std::string start = line.substr(0, kHelpColumn);
+    for (const std::string& part : wrap(line.substr(kHelpColumn), width - kHelpColumn, 0)) {
+      wrapped += start + part + '\n';
+      start.assign(kHelpColumn, ' ');
+    }
+  }
+  return wrapped;
+}
+
 std::string help_text(const Subcommand& chosen) {
-  std::string text = chosen.app->help();
+  std::string text = wrapped_help(chosen.app->help());
   std::size_t start = text.find("Usage: ");
   std::size_t end = start == std::string::npos ? start : text.find('\n', start);
   if (end != std::string::npos)
@@ -95,7 +128,7 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
   CLI::App app{"Where the time of a running process goes, by label.", "labelscope"};
   app.set_version_flag("-V,--version", "labelscope " LABELSCOPE_VERSION);
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
+  app.get_formatter()->column_width(kHelpColumn);
   const Subcommand commands[] = {add_command<RecordOptions>(app),  add_command<ReportOptions>(app),
                                  add_command<DiffOptions>(app),    add_command<DumpOptions>(app),
                                  add_command<InspectOptions>(app), add_command<CheckOptions>(app),

@@ -231,13 +231,17 @@ void declare_drop_to(OptionList& list, std::optional<User>& user) {
             user, parse_user);
 }
 
-void SelectionOptions::declare(OptionList& list) {
-  list.group("Which samples");
+void declare_where(OptionList& list, std::vector<Condition>& conditions) {
   list.words(
       "--where", "CONDITION",
       "With this label: KEY=VALUE, KEY!=VALUE, KEY~REGEX, KEY!~REGEX (repeatable: all hold); "
       "the value <none> is no such label, which tables call (unset)",
-      selection.conditions, parse_conditions);
+      conditions, parse_conditions);
+}
+
+void SelectionOptions::declare(OptionList& list) {
+  list.group("Which samples");
+  declare_where(list, selection.conditions);
   list.word("--since", "TIME", "Not before this time from the start (10, 500ms, 2m)",
             selection.since, parse_moment);
   list.word(

@@ -62,6 +62,9 @@ struct FunctionNameOptions {
 // Record and dump have this: the user to become.
 void declare_drop_to(OptionList& list, std::optional<User>& user);
 
+// Record, report and diff have this: which samples are shown.
+void declare_where(OptionList& list, std::vector<Condition>& conditions);
+
 // Report and diff have these: which samples of recordings are selected.
 struct SelectionOptions {
   Selection selection;

@@ -25,7 +25,7 @@ void declare_sampling(OptionList& list, RecordOptions& options) {
             options.max_stop, parse_duration, "5ms");
   list.word("-F,--frequency", "HZ",
             "Samples per second on each CPU, on average and at random times; with ptrace, of "
-            "each thread",
+            "each thread (1 to 1000000)",
             options.frequency_hz, Count{1, 1'000'000}, "99");
   list.word("--event", "any|clock|cycles",
             "bpf: what samples threads that run: cycles (counted by the hardware), clock (a timer "
@@ -38,14 +38,15 @@ void declare_sampling(OptionList& list, RecordOptions& options) {
   list.flag("--no-kernel", "Leave kernel frames out", options.kernel_stacks, false);
   list.flag("--no-children", "Leave out processes that the target has forked or forks",
             options.follow_children, false);
-  list.word("--max-processes", "N", "How many processes to follow at once", options.max_processes,
-            Count{1, 1 << 20}, "4096");
+  list.word("--max-processes", "N", "How many processes to follow at once (1 to 1048576)",
+            options.max_processes, Count{1, 1 << 20}, "4096");
   list.word("--ring-size", "MIB",
-            "bpf: size of the buffer between kernel and labelscope (usually 2 to 8, by the rate)",
+            "bpf: size of the buffer between kernel and labelscope (1 to 1024; usually 2 to 8, by the "
+            "rate)",
             options.ring_mib, Count{1, 1024});
   list.word("--max-unwind-mb", "MIB",
-            "bpf, dwarf: memory for the call frame information of all programs", options.unwind_mib,
-            Count{4, 1024}, "256");
+            "bpf, dwarf: memory for the call frame information of all programs (4 to 1024)",
+            options.unwind_mib, Count{4, 1024}, "256");
   list.word("--unwind-cache", "DIR",
             "Keep call frame information of files there for the next recording (none: nowhere; "
             "default: ~/.cache/labelscope, of root /var/cache/labelscope)",
@@ -164,8 +165,12 @@ void RecordOptions::declare(OptionList& list) {
   list.group("Names");
   function_names.declare(list, "");
   OutputOptions::declare(list, "labelscope-NAME-PID-TIME.pb.gz and .html");
+  declare_where(list, where);
   declare_drop_to(list, drop_to);
   list.flag("--strict", "Exit with status 6 if two accounts of the recorded time differ", strict);
+  list.flag("--end-command",
+            "End the program after -- when the recording is over (SIGTERM, after 5 s SIGKILL)",
+            end_command);
   messages.declare(list);
 }
 
@@ -173,6 +178,7 @@ void RecordOptions::check(const OptionList& list, const CommandTail& tail) {
   command = tail.command;
   command_line = tail.command_line;
   check_targets(*this);
+  if (end_command && command.empty()) refuse("--end-command has a meaning with a program after --");
   unpublished.check();
   caps.insert(unpublished.preset_caps.begin(), unpublished.preset_caps.end());
   OutputOptions::check();

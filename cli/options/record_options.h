@@ -55,6 +55,8 @@ struct RecordOptions : OutputOptions {
   std::optional<ls_call_graph> call_graph;                           // input of find_call_graph()
   bool kernel_stacks = true;
   bool follow_children = true;
+  bool end_command = false;  // when the recording is over
+  std::vector<Condition> where;  // only such samples go into files and tables
   LabelOptions unpublished;  // labels that no program publishes
   FunctionNameOptions function_names;
   std::uint32_t max_processes = 4096;

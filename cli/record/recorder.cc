@@ -371,7 +371,9 @@ void Recorder::on_sample(const Sample& sample) {
     counters_[Counter::kFpFrames] += static_cast<std::uint64_t>(marked);
   }
   table_times_.note(sample.time_ns, sample.stack.end);
-  builder_.add(sample, process_of(sample.pid));
+  TrackedProcess& process = process_of(sample.pid);
+  if (raw(sample.tid) == raw(sample.pid)) process.note_name(sample.comm);
+  builder_.add(sample, process);
 }
 
 bool Recorder::is_calm() const {

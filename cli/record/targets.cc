@@ -89,7 +89,7 @@ class Command final : public Targets {
   std::uint64_t whole_time_ns() const override {
     return admits_children() ? child_.time_ns().value_or(0) : 0;
   }
-  int exit_status(Signals& signals, const std::function<void()>& on_waiting) override;
+  int exit_status(Signals& signals, const std::function<void()>& on_waiting, bool end) override;
 
  private:
   void forward(int signal) const {
@@ -100,12 +100,19 @@ class Command final : public Targets {
   std::string command_;
 };
 
-int Command::exit_status(Signals& signals, const std::function<void()>& on_waiting) {
+int Command::exit_status(Signals& signals, const std::function<void()>& on_waiting, bool end) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kUntilKilled{5};
   int forwarded = signals.forwardable();
-  if (!child_.ended()) {
+  if (child_.ended()) {
+    end = false;  // it had its own end
+  } else if (end) {
+    forward(SIGTERM);
+  } else {
     forward(forwarded);
     on_waiting();
   }
+  const auto killed_at = Clock::now() + kUntilKilled;
   while (!child_.ended()) {
     signals.poll();
     if (signals.give_up_requested()) return kExitGivenUp;
@@ -113,8 +120,10 @@ int Command::exit_status(Signals& signals, const std::function<void()>& on_waiti
     // command.
     StoppedThread::settle();
     if (forwarded == 0) forward(forwarded = signals.forwardable());
+    if (end && Clock::now() > killed_at) forward(SIGKILL);
     ::usleep(10'000);
   }
+  if (end) return kExitOk;
   return shell_status(*child_.ended());
 }
 

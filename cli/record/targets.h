@@ -79,7 +79,10 @@ class Targets {
   virtual std::uint64_t whole_time_ns() const { return 0; }
   // Returns the exit status of labelscope after a successful recording. Waits for a command to end,
   // and calls `on_waiting` before.
-  virtual int exit_status(Signals&, const std::function<void()>& /*on_waiting*/) { return kExitOk; }
+  // With `end` it is ended first, if it still runs; then the status is kExitOk.
+  virtual int exit_status(Signals&, const std::function<void()>& /*on_waiting*/, bool /*end*/) {
+    return kExitOk;
+  }
 
  protected:
   Targets(std::vector<Pid> first, bool admits_children, std::string base_name)

@@ -60,6 +60,10 @@ class TrackedProcess final : public ProcessContext {
   Pid pid() const { return pid_; }
   Pid server() const { return server_ ? *server_ : pid_; }  // Process::server
   const std::string& comm() const { return comm_; }
+  // The first thread has this name now, and so has the process.
+  void note_name(std::string_view name) {
+    if (comm_ != name) comm_ = name;
+  }
   const std::vector<std::string>& publisher_paths() const { return publishers_.paths(); }
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
   const ProcessPlan& plan() const { return plan_; }

@@ -31,7 +31,7 @@ run check --help
 while read -r option; do
   grep -q -- "Fl ${option#-}\b" "$man/labelscope-check.1" ||
     fail "the manual does not explain $option"
-done < <(grep -oE '^ +(-., )?--[a-z]+' "$work/stdout" | grep -oE -- '--[a-z]+' |
+done < <(grep -oE '^ {1,8}(-., )?--[a-z]+' "$work/stdout" | grep -oE -- '--[a-z]+' |
   grep -vxE -- '--(help|verbose|no)')
 if command -v mandoc >/dev/null; then
   for page in labelscope-check.1 labelscope-rules.7; do

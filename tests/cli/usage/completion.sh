@@ -8,7 +8,7 @@ mapfile -t commands < <(candidates '' | grep -vxE 'help|version')
 "$LABELSCOPE" --help >help
 for command in "${commands[@]}"; do
   grep -qE "^  $command " help || fail "$command is no command"
-  "$LABELSCOPE" "$command" --help | grep -E '^ +-' | grep -oE '^ +(-[A-Za-z],)?--[a-z-]+(,--[a-z-]+)?' |
+  "$LABELSCOPE" "$command" --help | grep -E '^ {1,8}-' | grep -oE '^ {1,8}(-[A-Za-z],)?--[a-z-]+(,--[a-z-]+)?' |
     grep -oE -- '--[a-z-]+' | sort >shown
   candidates "$command" -- | grep -- '^--' | sort >offered
   diff shown offered >difference || fail "$command: options of --help (<) and offered (>): $(<difference)"

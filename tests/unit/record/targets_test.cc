@@ -230,9 +230,25 @@ TEST_CASE("targets: a command waits to be released, and labelscope exits as it d
   CHECK_FALSE(targets->ended());
   CHECK_FALSE(std::filesystem::exists(mark));
   CHECK_FALSE(targets->release());
-  CHECK(targets->exit_status(signals(), [] {}) == 7);
+  CHECK(targets->exit_status(signals(), [] {}, false) == 7);
   CHECK(targets->ended());
   CHECK(std::filesystem::remove(mark));
+}
+
+TEST_CASE("targets: a command is ended where that is wanted, and its own end has its own status") {
+  Recorder recorder(std::make_unique<IdleSampler>(), {.period_ns = 1000});
+  const auto server = found(starting({"sleep", "1000"}));
+  REQUIRE(server->add_to(recorder, Backend::kBpf));
+  REQUIRE_FALSE(server->release());
+  bool waited = false;
+  CHECK(server->exit_status(signals(), [&] { waited = true; }, true) == 0);
+  CHECK_FALSE(waited);
+  CHECK(server->ended());
+  const auto short_one = found(starting({"sh", "-c", "exit 7"}));
+  REQUIRE(short_one->add_to(recorder, Backend::kBpf));
+  REQUIRE_FALSE(short_one->release());
+  while (!short_one->ended()) usleep(1000);
+  CHECK(short_one->exit_status(signals(), [] {}, true) == 7);
 }
 
 TEST_CASE("targets: what cannot be executed has the exit status of a shell") {
@@ -254,7 +270,7 @@ TEST_CASE("targets: the time of a command is that of all its children, where the
     options.follow_children = follow_children;
     const auto targets = found(options);
     CHECK_FALSE(targets->release());
-    CHECK(targets->exit_status(signals(), [] {}) == 0);
+    CHECK(targets->exit_status(signals(), [] {}, false) == 0);
     CHECK((targets->whole_time_ns() > 0) == follow_children);
   }
 }
