@@ -91,7 +91,9 @@ class Examination {
     const std::string text =
         options_.json ? render_checkup_json(checkup_, LABELSCOPE_VERSION)
                       : render_checkup(checkup_, use_color(options_.messages.color, STDOUT_FILENO));
-    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+    // With --quiet the status is all that is wanted.
+    const bool shown = options_.json || options_.messages.log_level != log::Level::kQuiet;
+    if (shown && (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)) {
       log::error(cannot_write("stdout", errno));
       return kExitRuntimeError;
     }

@@ -43,7 +43,9 @@ Result<std::uint32_t> largest_cpu_number() {
   errno = 0;
   const std::string list = read_proc_line("/sys/devices/system/cpu/possible");
   if (list.empty() && errno != 0) {
-    return system_error(errno, "cannot read /sys/devices/system/cpu/possible");
+    return Error{ErrorCode::kUnsupported,
+                 "/sys/devices/system/cpu/possible cannot be read: /sys is not mounted (mount -t "
+                 "sysfs sysfs /sys)"};
   }
   const std::size_t last = list.find_last_of("-,") + 1;
   std::uint32_t number = 0;

@@ -1,5 +1,7 @@
 // The kernel, its settings, and the rights of labelscope. Each question goes to the function that
 // record asks.
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <string_view>
@@ -28,12 +30,16 @@ void check_kernel(Checkup& checkup) {
                            kernel_name() + (danger.empty() ? "" : ": " + danger),
                            danger.empty() ? "" : "a newer kernel, or --backend ptrace"});
   const bool types = has_kernel_types();
+  const bool mounted = ::access("/sys/kernel", F_OK) == 0;
   checkup.lines.push_back(
       {types ? kFine : kLimited, "btf",
-       types ? "the kernel describes its types"
-             : "the kernel does not describe its types, so BPF "
-               "programs cannot be fitted to it",
-       types ? "" : "a kernel with CONFIG_DEBUG_INFO_BTF, as distributions build it"});
+       types     ? "the kernel describes its types"
+       : mounted ? "the kernel does not describe its types, so BPF programs cannot be fitted to it"
+                 : "/sys is not mounted, so the types of the kernel are not known, and BPF "
+                   "programs cannot be fitted to it",
+       types     ? ""
+       : mounted ? "a kernel with CONFIG_DEBUG_INFO_BTF, as distributions build it"
+                 : "mount -t sysfs sysfs /sys"});
 }
 
 void check_rights(Checkup& checkup) {

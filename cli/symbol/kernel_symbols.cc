@@ -12,6 +12,7 @@
 
 #include "cli/host/own_process.h"
 #include "labelscope/unique_fd.h"
+#include "process/proc_fs.h"
 
 namespace labelscope::cli {
 namespace {
@@ -25,9 +26,17 @@ constexpr std::size_t kMaxText = std::size_t{256} << 20;
 constexpr std::size_t kMaxName = UINT16_MAX;
 constexpr std::string_view kPadding = "__pfx_";
 
-constexpr std::string_view kHidden =
-    "the kernel hides its addresses: run as root or with CAP_SYSLOG, or set "
-    "sysctl kernel.kptr_restrict=0";
+// Says which settings hide the addresses: kernel/ksyms_common.c looks at both.
+std::string hidden() {
+  std::string settings;
+  if (read_proc_line("/proc/sys/kernel/kptr_restrict") != "0") settings = "kernel.kptr_restrict=0";
+  const std::string paranoid = read_proc_line("/proc/sys/kernel/perf_event_paranoid");
+  if (paranoid != "1" && paranoid != "0" && paranoid != "-1") {
+    settings += std::string(settings.empty() ? "" : " ") + "kernel.perf_event_paranoid=1";
+  }
+  return "the kernel hides its addresses: run as root or with CAP_SYSLOG" +
+         (settings.empty() ? "" : ", or set sysctl " + settings);
+}
 
 // The badness of a type of symbols; 0 is none of functions.
 std::uint8_t badness_of(char type) {
@@ -127,7 +136,7 @@ Result<KernelSymbols> KernelSymbols::finish(KernelSymbols symbols) {
   if (symbols.lines_ == 0 && symbols.malformed_lines_ != 0) {
     return Error{ErrorCode::kMalformed, "no line of /proc/kallsyms has the known form"};
   }
-  if (!symbols.has_addresses_) return Error{ErrorCode::kPermission, std::string(kHidden)};
+  if (!symbols.has_addresses_) return Error{ErrorCode::kPermission, hidden()};
   std::sort(symbols.entries_.begin(), symbols.entries_.end(),
             [&symbols](const Entry& a, const Entry& b) { return symbols.less(a, b); });
   return symbols;
