@@ -2,6 +2,7 @@
 #include "cli/record/messages.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "cli/format/common/ledger_text.h"
@@ -61,6 +62,8 @@ std::string describe_labels(const TrackedProcess& process) {
       text += " (" + escape_terminal(variable_name(publisher)) +
               (of_first ? ", for the first thread alone)" : ")");
     }
+    // What the loader has not filled yet will be, mostly before anything is sampled.
+    if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED && plan.plan_again) continue;
     for (const Finding& finding : publisher.findings) {
       text += "; " + escape_terminal(finding_clause(finding));
     }
@@ -72,7 +75,8 @@ std::string describe_labels(const TrackedProcess& process) {
   return text;
 }
 
-std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps) {
+std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps,
+                                         bool lacks_mappings) {
   std::vector<std::string> lines;
   if (ledger.dropped > 0) {
     lines.push_back(
@@ -88,6 +92,8 @@ std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps) {
   }
   for (std::size_t i = 0; i < kCounterCount; ++i) {
     const auto counter = static_cast<Counter>(i);
+    // The kernel reports mappings of all processes in the same buffers: mostly those of others.
+    if (counter == Counter::kMappingEventsLost && !lacks_mappings) continue;
     std::string line = counter_line(counter, ledger.counters[counter], bpf_helps);
     if (!line.empty()) lines.push_back(std::move(line));
   }
@@ -106,6 +112,50 @@ std::string waits_without_thread(const WithoutThreads& programs) {
   return who +
          " have no thread while they wait, so the time of waits by label is not theirs: it shows "
          "system calls that block a thread, and how long threads wait for a processor";
+}
+
+std::string functions_of_scripts(const Profile& profile) {
+  struct Interpreter {
+    std::string_view language;
+    std::string_view file;  // how the names of its files begin
+    std::string_view help;
+  };
+  constexpr Interpreter kInterpreters[] = {
+      {"Python", "python3", "python3 -X perf (3.12 and later) names them"},
+      {"Python", "libpython3", "python3 -X perf (3.12 and later) names them"},
+      {"PHP", "php", "labels tell them apart: --preset php-fpm or mod-php"},
+      {"PHP", "libphp", "labels tell them apart: --preset php-fpm or mod-php"},
+      {"Ruby", "ruby", "ruby --yjit --yjit-perf (3.3 and later) names those that it compiles"},
+      {"Ruby", "libruby", "ruby --yjit --yjit-perf (3.3 and later) names those that it compiles"},
+      {"Perl", "perl", "labels tell them apart"}};
+  std::map<std::string_view, std::uint64_t> time;
+  std::uint64_t whole = 0;
+  std::uint64_t named = 0;
+  for (const SampleRow& row : profile.rows) {
+    whole += row.weight_ns;
+    if (row.stack == kNoIndex) continue;
+    std::string_view found;
+    bool by_map = false;
+    for (const Index frame : profile.stacks[row.stack].frames) {
+      const Location& location = profile.locations[frame];
+      by_map |= !location.lines.empty() && std::string_view(location.lines[0].function).starts_with("py::");
+      if (location.module == kNoIndex) continue;
+      const std::string_view file = base_name(profile.modules[location.module].path);
+      for (const Interpreter& one : kInterpreters) {
+        if (file.starts_with(one.file)) found = one.language;
+      }
+    }
+    if (!found.empty()) time[found] += row.weight_ns;
+    if (by_map) named += row.weight_ns;
+  }
+  const auto most =
+      std::ranges::max_element(time, {}, [](const auto& entry) { return entry.second; });
+  // Where it is a small part, nobody looks for them.
+  if (most == time.end() || most->second < whole / 10 || named != 0) return {};
+  const auto* about = std::ranges::find(kInterpreters, most->first, &Interpreter::language);
+  return std::string(about->language) +
+         " runs scripts, whose functions are not shown, only those of the interpreter: " +
+         std::string(about->help);
 }
 
 std::string why_no_sample(const NoSample& recording) {

@@ -15,8 +15,10 @@ namespace labelscope::cli {
 std::string describe_labels(const TrackedProcess& process);
 
 // Returns a line for each problem among the numbers of a ledger (cli/format/common/ledger_text.h).
-// `bpf_helps`: --backend bpf was not used, and would help.
-std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps = false);
+// `bpf_helps`: --backend bpf was not used, and would help. `lacks_mappings`: some addresses of the
+// recording belong to no mapping that is known.
+std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps = false,
+                                         bool lacks_mappings = true);
 
 // Programs in which what waits is mostly no thread.
 struct WithoutThreads {
@@ -26,6 +28,9 @@ struct WithoutThreads {
 };
 // Returns what a recording of waits shows of them, as one sentence; empty if there are none.
 std::string waits_without_thread(const WithoutThreads& programs);
+
+// Returns one sentence about the functions of scripts, if interpreters ran; else empty.
+std::string functions_of_scripts(const Profile& profile);
 
 // What the kernel shows of a recording that has no sample.
 struct NoSample {

@@ -193,7 +193,9 @@ std::size_t count_columns(std::string_view utf8) {
 }
 
 std::string without_middle(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return std::string(text);
+  // What is left out must be longer than the remark that says so.
+  constexpr std::size_t kRemark = 48;
+  if (text.size() <= most + kRemark) return std::string(text);
   const auto within = [&](std::size_t at) { return (byte_at(text, at) & 0xC0) == 0x80; };
   std::size_t begin = most * 3 / 4;
   std::size_t end = text.size() - most / 4;

@@ -128,6 +128,12 @@ TEST_CASE("messages: a larger --max-processes is only said to help where it does
   CHECK(said(Counter::kChildrenWithoutFiles).find("ulimit -n") != std::string::npos);
   // The cause need not be a process that is recorded.
   CHECK(said(Counter::kMappingEventsLost).find("recorded or not") != std::string::npos);
+  // Where nothing is missing, they were others'.
+  Ledger ledger = balanced();
+  ledger.dropped = 0;
+  ledger.written = ledger.taken;
+  ledger.counters[Counter::kMappingEventsLost] = 3;
+  CHECK(ledger_problems(ledger, false, false).empty());
 }
 
 TEST_CASE("messages: BPF is advised where it can be had") {
