@@ -250,7 +250,7 @@ static __always_inline __u64 ls_labels_of_running(__u64 pointer, struct ls_ids i
 #endif
   ls_read_labels(slot.index, pointer);
   ls_reload();
-  const struct ls_label_key key = config.label_key;
+  const struct ls_label_key key = ls_secret();
   __u64 first = ls_number_of_labels(&own->reading.labels, &own->numbering, key, ids.pid, own->plan);
   ls_read_labels(slot.index, pointer);
   ls_reload();

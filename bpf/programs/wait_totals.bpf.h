@@ -99,7 +99,7 @@ static __always_inline void ls_add_waits(struct ls_wait_key* key, __u64 ns, __u3
  * `untold` says that the labels could not be sent. */
 static __always_inline __u64 ls_number_to_tell(struct ls_scratch* own, __u32 pid, _Bool* untold) {
   const __u8 told = 1;
-  __u64 number = ls_number_of_labels(&own->reading.labels, &own->numbering, config.label_key,
+  __u64 number = ls_number_of_labels(&own->reading.labels, &own->numbering, ls_secret(),
                                      (__u64)own->exec_count << 32 | pid, own->plan);
   if (number < LS_FIRST_LABEL_NUMBER || bpf_map_lookup_elem(&label_numbers, &number)) return number;
   own->label_set.number = number;
