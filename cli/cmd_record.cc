@@ -353,7 +353,7 @@ void Recording::make_recorder() {
                         .variables = options_.unpublished.variables,
                         .presets = options_.unpublished.presets,
                         .noticed = offered_,
-                        .blames = !options_.blame.empty()});
+                        .blame = options_.blame});
 }
 
 // Announces what is recorded, and how.

@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "bpf/load/key_choice.h"
 #include "bpf/load/loading.h"
 #include "bpf/load/preset_programs.h"
 #include "process/proc_fs.h"
@@ -86,6 +87,19 @@ Result<ls_config> make_config(const SamplerOptions& options, std::uint32_t cpus)
   }
   config.wakeup_bytes = ring_size(options.ring_bytes) / 2;
   return config;
+}
+
+// Returns by which labels waits are added up: not by those that no output has.
+ls_key_choice choice_of_waits(const SamplerOptions& options, const ls_label_key& secret) {
+  const std::vector<std::string>& left_out = options.left_out_keys;
+  if (options.kept_keys.empty()) {
+    return choose_keys(LS_CHOICE_OF_WAITS, LS_KEYS_BUT, left_out, secret);
+  }
+  std::vector<std::string> kept = options.kept_keys;
+  std::erase_if(kept, [&](const std::string& key) {
+    return std::ranges::find(left_out, key) != left_out.end();
+  });
+  return choose_keys(LS_CHOICE_OF_WAITS, LS_KEYS_ONLY, kept, secret);
 }
 
 // Label sets of waits that the kernel knows by number at the same time. It forgets the oldest.
@@ -236,6 +250,16 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   parts.settle();
   loaded->first_parts_ = std::move(parts);
   if (Status status = loaded->find_parts(); !status) return std::move(status).error();
+  if (loaded->samples_waits_) {
+    const ls_key_choice of_waits = choice_of_waits(options, config->label_key);
+    if (Status status = loaded->set_choice(of_waits); !status) return std::move(status).error();
+    loaded->of_blame_ =
+        choose_keys(LS_CHOICE_OF_BLAME, LS_KEYS_ONLY, options.blame_keys, config->label_key);
+    // All is there when blame_by_keys() changes one word of it.
+    ls_key_choice for_later = loaded->of_blame_;
+    for_later.how = LS_KEYS_ALL;
+    if (Status status = loaded->set_choice(for_later); !status) return std::move(status).error();
+  }
   if (object.unwinds && !has_saved_registers()) {
     if (Status status = loaded->calibrate(); !status) return std::move(status).error();
   }
@@ -257,6 +281,15 @@ Status BpfObject::find_parts() {
   off_cpu_threads_fd_ = map_fd(object_, "off_cpu_threads");
   return retries() ? fill_free_scratches() : Status{};
 }
+
+Status BpfObject::set_choice(const ls_key_choice& choice) {
+  if (bpf_map_update_elem(map_fd(object_, "key_choices"), &choice.which, &choice, BPF_ANY) == 0) {
+    return {};
+  }
+  return system_error(errno, "cannot choose the labels by which waits are added up");
+}
+
+Status BpfObject::blame_by_keys() { return set_choice(of_blame_); }
 
 Status BpfObject::fill_free_scratches() {
   for (std::uint32_t i = 0; i < LS_RETRY_SCRATCHES; ++i) {

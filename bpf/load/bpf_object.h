@@ -88,6 +88,8 @@ class BpfObject {
   std::vector<std::pair<ls_wait_key, ls_wait_total>> take_wait_totals(std::uint32_t generation);
   std::vector<std::pair<ls_blame_key, ls_blame_total>> take_blame_totals(std::uint32_t generation);
   Status set_wait_generation(std::uint32_t generation);
+  // Lets the kernel divide blame by SamplerOptions::blame_keys alone from now on.
+  Status blame_by_keys();
   // What a number stands for in blame with LS_GENERATION_LATE, if that is known by now.
   std::optional<std::uint64_t> late_labels(std::uint64_t number) const;
   void forget_late_labels(std::uint64_t number);
@@ -107,6 +109,7 @@ class BpfObject {
   Status attach(std::span<const char* const> programs, std::vector<bpf_link*>& links);
   Status put_presets(const ls_process& process);
   Status fill_free_scratches();
+  Status set_choice(const ls_key_choice& choice);
   Status calibrate();
 
   bpf_object* object_ = nullptr;
@@ -115,6 +118,7 @@ class BpfObject {
   std::vector<bpf_link*> wait_links_;
   bool samples_waits_ = false;
   bool blames_ = false;
+  ls_key_choice of_blame_{};
   std::uint32_t slots_ = 0;  // slots of all programs that take samples (wire.h), on all CPUs
   int program_fd_ = -1;
   int ring_fd_ = -1;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "labelscope/ids.h"
@@ -21,6 +22,12 @@ enum class RetryMode { kAuto, kOff };
 struct SamplerOptions {
   SampleMode mode = SampleMode::kCpu;
   bool blames = false;  // if it samples waits: they are blamed on who made the threads wait
+  // Labels with these keys are in no output, and with those that are kept, unless these are empty,
+  // no others are. So totals of waits need not be divided by them. Blame is asked for by its keys,
+  // and once there are too many pairs of label sets, it is divided by nothing else.
+  std::vector<std::string> left_out_keys{};
+  std::vector<std::string> kept_keys{};
+  std::vector<std::string> blame_keys{};
   std::uint32_t frequency_hz = 99;
   ls_call_graph call_graph = LS_CALL_GRAPH_FP;  // how the user's part of a stack is taken
   bool kernel_stacks = true;

@@ -204,7 +204,7 @@ static __always_inline _Bool ls_blame_ending(struct ls_blamed* who, const struct
   if (!thread) return 0;
   who->kind = LS_BLAME_THREAD;
   who->pid = ids.pid;
-  who->labels = thread->last_labels ? thread->last_labels : thread->labels;
+  who->labels = thread->last_labels ? thread->last_labels : thread->blame_labels;
   if (who->labels == LS_LABELS_LATER) who->labels = LS_UNREADABLE_NOT_RESIDENT;
   return 1;
 }
@@ -227,7 +227,7 @@ static __always_inline void ls_blame_current(struct ls_blamed* who) {
   struct ls_found_process found = ls_find_process(ids.pid);
   ls_blame_task(who, task, ids, &found);
   if (who->kind != LS_BLAME_THREAD || !found.process) return;
-  who->labels = ls_labels_at_leaving(&found, ids);
+  who->labels = ls_labels_at_leaving(&found, ids).blame;
   /* What is missing cannot be read again: the waker goes on. */
   if (who->labels == LS_LABELS_LATER) who->labels = LS_UNREADABLE_NOT_RESIDENT;
 }
@@ -372,7 +372,7 @@ static __always_inline void ls_end_turn(struct task_struct* leaves, __u64 now) {
   if (!ends) ls_blame_task(&who, leaves, ids, &found);
   if (!ends && who.kind == LS_BLAME_THREAD) {
     const struct ls_off_cpu* thread = ls_off_cpu_of(ids);
-    if (thread) who.labels = thread->labels;
+    if (thread) who.labels = thread->blame_labels;
     if (who.labels == LS_LABELS_LATER) who.labels = LS_UNREADABLE_NOT_RESIDENT;
   }
   turn->who = who;
@@ -428,7 +428,7 @@ static __always_inline void ls_blame_wait(const struct ls_off_cpu* thread, __u64
                                ? ls_woken_at(tid)
                                : bpf_map_lookup_elem(&woken_threads, &tid);
   if (!here) return;
-  here->key.wait.labels = thread->labels;
+  here->key.wait.labels = thread->blame_labels;
   here->key.wait.pid = thread->pid;
   here->key.wait.system_call = thread->system_call;
   here->key.wait.part = thread->part;

@@ -20,7 +20,7 @@
 #define LS_MOST_MISSES 16
 #define LS_REST 240
 
-/* What a number is of, beside the bytes: all that ls_read_labels() and ls_told_number() get. */
+/* What a number is of, beside the bytes: all that ls_read_labels() and ls_name_labels() get. */
 struct ls_label_basis {
   __u64 plan; /* as in ls_process */
   __u64 thread_pointer;

@@ -250,13 +250,13 @@ static __always_inline __u64 ls_labels_of_running(__u64 pointer, struct ls_ids i
 #endif
   ls_read_labels(slot.index, pointer);
   ls_reload();
-  const struct ls_label_key key = ls_secret();
-  __u64 first = ls_number_of_labels(&own->reading.labels, &own->numbering, key, ids.pid, own->plan);
+  __u64 first = ls_number_at(slot.index, ids.pid, LS_CHOICE_OF_ALL);
   ls_read_labels(slot.index, pointer);
   ls_reload();
-  if (ls_number_of_labels(&own->reading.labels, &own->numbering, key, ids.pid, own->plan) != first)
-    return LS_UNREADABLE_TORN;
-  return ls_told_number(own, ids.pid);
+  if (ls_number_at(slot.index, ids.pid, LS_CHOICE_OF_ALL) != first) return LS_UNREADABLE_TORN;
+  ls_name_labels(slot.index, ids.pid);
+  ls_reload();
+  return own->numbers.blame;
 }
 
 /* A thread that has left its processor so long ago has written all about it where others see it. */
@@ -270,7 +270,7 @@ static __always_inline __u64 ls_labels_of_owner(struct task_struct* owner, __u64
   if (thread) {
     /* It cannot change its labels while it is away. */
     __u64 left = *(const volatile __u64*)&thread->left_ns;
-    __u64 labels = *(const volatile __u64*)&thread->labels;
+    __u64 labels = *(const volatile __u64*)&thread->blame_labels;
     if (left != 0 && left + LS_SETTLED_NS < now && labels != LS_LABELS_LATER) return labels;
   }
   return ls_labels_of_running(ls_thread_pointer(owner), ids);

@@ -30,6 +30,12 @@ static __always_inline struct ls_label_key ls_secret(void) {
 #endif
 #include "bpf/programs/label_number.bpf.h"
 
+/* What a label set is in totals of waits, and in blame. */
+struct ls_numbers {
+  __u64 labels;
+  __u64 blame;
+};
+
 /* A record under construction, which is too large for the stack. The bytes that are sent must be
  * contiguous: a head, right behind it the reading's labels, and the stacks behind them. The head of
  * an answer is shorter than that of a sample, so it lies at the end of the union. */
@@ -42,6 +48,7 @@ struct ls_scratch {
   __u64 is_worker;           /* a thread of io_uring, which runs no user code */
   __u64 plan;                /* as in ls_process */
   struct ls_numbering numbering;
+  struct ls_numbers numbers; /* of ls_name_labels() */
   union {
     struct ls_sample_head sample;
     struct {

@@ -69,7 +69,7 @@ static __always_inline void ls_lose_drawn(struct ls_off_cpu* thread, __u32 count
 }
 
 /* Adds the waits that have come while the labels were missing, now that they have a number. */
-static __always_inline void ls_add_late(struct ls_off_cpu* thread, __u64 labels) {
+static __always_inline void ls_add_late(struct ls_off_cpu* thread, struct ls_numbers numbers) {
 #pragma unroll
   for (__u32 part = 0; part < LS_WAIT_PARTS; part++) {
     /* A wait of this very thread may come at any point here, since reading memory makes it wait. It
@@ -80,10 +80,19 @@ static __always_inline void ls_add_late(struct ls_off_cpu* thread, __u64 labels)
     __sync_fetch_and_add(&thread->late_ns[part], -ns);
     __sync_fetch_and_add(&thread->late_count[part], -count);
     struct ls_wait_key key = {
-        .labels = labels, .pid = thread->pid, .system_call = thread->system_call, .part = part};
+        .labels = numbers.labels,
+        .pid = thread->pid,
+        .system_call = thread->system_call,
+        .part = part};
     ls_add_waits(&key, ns, count);
   }
-  if (config.blame) ls_blame_late(thread, labels);
+  if (config.blame) ls_blame_late(thread, numbers.blame);
+}
+
+/* Sets what the labels are of a wait. */
+static __always_inline void ls_set_labels(struct ls_off_cpu* thread, struct ls_numbers numbers) {
+  thread->labels = numbers.labels;
+  thread->blame_labels = numbers.blame;
 }
 
 /* Adds one part of a wait that has ended, and returns its weight as a sample. */
@@ -121,6 +130,15 @@ static __always_inline void ls_add_unseen(struct ls_off_cpu* thread, __u32 part,
 /* What follows is rare, and each is a function that the verifier looks at by itself: it has enough
  * to do with on_switch(). */
 
+/* A thread leaves its processor for the first time. Its entry would take half of the stack. */
+__noinline int ls_add_thread(__u32 tid, __u32 pid, __u64 ran_ns, __u64 now) {
+  struct ls_off_cpu fresh = {
+      .pid = pid, .tid = tid, .account = {.begun_ns = now, .begun_ran_ns = ran_ns}};
+  if (bpf_map_update_elem(&off_cpu_threads, &tid, &fresh, BPF_NOEXIST))
+    ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
+  return 0;
+}
+
 /* A thread leaves its processor `now`, and was not seen to get it. Its CPU time says when. */
 __noinline int ls_return_unseen(__u32 tid, __u64 ran_ns, __u64 now) {
   struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
@@ -145,7 +163,7 @@ __noinline int ls_leave_unseen(__u32 tid, __s32 system_call, __u64 ran_ns, __u64
   if (thread->came_ns == 0 || now - thread->came_ns <= ran) return 0;
   ls_count_other(LS_COUNT_SWITCHES_NOT_SEEN);
   thread->account.waits++;
-  thread->labels = LS_UNREADABLE_VANISHED;
+  ls_set_labels(thread, ls_without_labels(LS_UNREADABLE_VANISHED));
   thread->system_call = system_call;
   __u32 part = system_call == LS_CALL_NONE ? LS_PART_RUNNABLE : LS_PART_WAITING;
   ls_add_unseen(thread, part, now - thread->came_ns - ran);
@@ -250,27 +268,24 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_ids ids
   __u64 ran_ns = task->se.sum_exec_runtime;
   if (!thread) {
     if (!ls_is_recorded(&found) || exits) return;
-    struct ls_off_cpu fresh = {
-        .pid = ids.pid, .tid = ids.tid, .account = {.begun_ns = now, .begun_ran_ns = ran_ns}};
-    if (bpf_map_update_elem(&off_cpu_threads, &ids.tid, &fresh, BPF_NOEXIST)) {
-      ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
-      return;
-    }
+    ls_add_thread(ids.tid, ids.pid, ran_ns, now);
     thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
     if (!thread) return;
   } else if (found.process && !ls_is_recorded(&found)) {
     return;
   }
   if (thread->left_ns != 0) ls_return_unseen(ids.tid, ran_ns, now);
-  if (thread->exits) thread->labels = LS_UNREADABLE_VANISHED;
+  struct ls_numbers numbers = ls_without_labels(LS_UNREADABLE_VANISHED);
   /* While labels are missing, they stay so: the thread is still in the kernel. */
-  else if (thread->labels != LS_LABELS_LATER || !thread->at_work)
-    thread->labels = found.process ? ls_labels_at_leaving(&found, ids) : LS_UNREADABLE_VANISHED;
+  const _Bool waits_for_them = thread->labels == LS_LABELS_LATER && thread->at_work;
+  if (!thread->exits && !waits_for_them && found.process)
+    numbers = ls_labels_at_leaving(&found, ids);
+  if (thread->exits || !waits_for_them) ls_set_labels(thread, numbers);
   /* One that has just taken its labels off, and loses its processor before it ends, has still
    * worked for what they said. */
   const _Bool has_labels = thread->labels >= LS_FIRST_LABEL_NUMBER;
   if (!thread->exits && (!how.runnable || has_labels || thread->last_labels == 0))
-    thread->last_labels = thread->labels;
+    thread->last_labels = thread->blame_labels;
   thread->system_call = ls_reason_of(task, how);
   thread->part = how.uninterruptible ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
   thread->woken_ns = how.runnable ? now : 0;
@@ -295,7 +310,8 @@ static __always_inline void ls_return(struct task_struct* task, struct ls_ids id
   /* User space may have added the entry after `now` was read. */
   __u64 waited = woken > thread->left_ns ? woken - thread->left_ns : 0;
   __u64 queued = now > woken ? now - woken : 0;
-  if (ls_stays_missing(thread, now)) thread->labels = thread->failed_labels;
+  if (ls_stays_missing(thread, now))
+    ls_set_labels(thread, ls_without_labels(thread->failed_labels));
   if (config.blame) ls_blame_wait(thread, thread->left_ns, woken, now);
   thread->left_ns = 0;
   thread->account.waits++;
@@ -314,7 +330,7 @@ static __always_inline void ls_return(struct task_struct* task, struct ls_ids id
   if (task->flags & LS_TASK_EXITING ||
       ls_schedule_resume(task, &thread->work, &off_cpu_threads, ls_sample_wait)) {
     thread->at_work = 0;
-    ls_add_late(thread, LS_UNREADABLE_NOT_RESIDENT);
+    ls_add_late(thread, ls_without_labels(LS_UNREADABLE_NOT_RESIDENT));
     ls_lose_drawn(thread, LS_COUNT_WAITS_REFUSED);
   }
 }
@@ -359,7 +375,7 @@ int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct ls_ids ids = ls_ids_of((struct task_struct*)ctx->args[0], config.pid_namespace);
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread) return 0;
-  ls_add_late(thread, LS_UNREADABLE_VANISHED);
+  ls_add_late(thread, ls_without_labels(LS_UNREADABLE_VANISHED));
   ls_lose_drawn(thread, LS_COUNT_WAITS_OF_ENDED);
   thread->exits = 1;
   /* Its numbers in a pid namespace may be gone when it leaves its last processor. */
@@ -391,6 +407,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct* task) {
                              .tid = ids.tid,
                              .left_ns = bpf_ktime_get_ns(),
                              .labels = LS_LABELS_LATER,
+                             .blame_labels = LS_LABELS_LATER,
                              .system_call = LS_CALL_NONE};
   fresh.woken_ns = fresh.left_ns;
   fresh.left_ran_ns = task->se.sum_exec_runtime;
@@ -441,10 +458,13 @@ static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
   if (thread->labels == LS_LABELS_LATER) {
     /* A wait that comes from now on has its labels. */
     ls_note_late_read(thread, own->reading.labels.head.outcome);
-    thread->labels = ls_told_number(own, thread->pid);
-    if (thread->last_labels == LS_LABELS_LATER || thread->labels >= LS_FIRST_LABEL_NUMBER)
-      thread->last_labels = thread->labels;
-    ls_add_late(thread, thread->labels);
+    ls_name_labels(index, thread->pid);
+    ls_reload();
+    struct ls_numbers numbers = own->numbers;
+    ls_set_labels(thread, numbers);
+    if (thread->last_labels == LS_LABELS_LATER || numbers.labels >= LS_FIRST_LABEL_NUMBER)
+      thread->last_labels = numbers.blame;
+    ls_add_late(thread, numbers);
   }
   own->sample.time_ns = bpf_ktime_get_ns();
   own->sample.retry_id = 0;
@@ -479,7 +499,7 @@ static int ls_sample_wait(struct bpf_map* map, void* key, void* value) {
   }
   /* From here on a wait schedules work of its own. */
   thread->at_work = 0;
-  ls_add_late(thread, LS_UNREADABLE_NOT_RESIDENT);
+  ls_add_late(thread, ls_without_labels(LS_UNREADABLE_NOT_RESIDENT));
   /* Reading memory may wait, too. What is drawn of that behind the sending has no sample. */
   ls_lose_drawn(thread, LS_COUNT_WAITS_REFUSED);
   return 0;

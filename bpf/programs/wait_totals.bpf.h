@@ -52,12 +52,24 @@ struct {
 
 /* The numbers of label sets that user space has been sent. Those that have not come for longest
  * make room for others. */
+struct ls_told {
+  __u64 blame; /* number of the same labels in blame */
+  __u64 by_choice; /* whether that is one of LS_CHOICE_OF_BLAME */
+};
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __type(key, __u64);
-  __type(value, __u8);
+  __type(value, struct ls_told);
   __uint(max_entries, 1);
 } label_numbers SEC(".maps");
+
+/* The key is an enum ls_choice, or LS_CHOICE_OF_ALL. Nobody writes to the last one. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, struct ls_key_choice);
+  __uint(max_entries, LS_CHOICE_OF_ALL + 1);
+} key_choices SEC(".maps");
 
 /* Nothing writes here. It is not constant, because an object has no constants but `config`. */
 static struct ls_wait_total ls_no_waits;
@@ -95,31 +107,76 @@ static __always_inline void ls_add_waits(struct ls_wait_key* key, __u64 ns, __u3
   if (bucket < LS_WAIT_BUCKETS) __sync_fetch_and_add(&total->log2[bucket], count);
 }
 
-/* Returns the number of the labels in `own`. User space knows it, or will know it: but not if
- * `untold` says that the labels could not be sent. */
-static __always_inline __u64 ls_number_to_tell(struct ls_scratch* own, __u32 pid, _Bool* untold) {
-  const __u8 told = 1;
-  __u64 number = ls_number_of_labels(&own->reading.labels, &own->numbering, ls_secret(),
-                                     (__u64)own->exec_count << 32 | pid, own->plan);
-  if (number < LS_FIRST_LABEL_NUMBER || bpf_map_lookup_elem(&label_numbers, &number)) return number;
-  own->label_set.number = number;
-  own->label_set.pid = pid;
-  own->label_set.reserved = 0;
-  if (!ls_send_labels_behind(own, &own->label_set.record, sizeof(own->label_set),
-                             LS_RECORD_LABEL_SET)) {
-    ls_count_other(LS_COUNT_DROPPED_LABEL_SETS);
-    *untold = 1;
-    return number;
-  }
-  /* Another thread with these labels may have sent them meanwhile, too, which does no harm. If it
-   * relied on this record before there was one, its time could end under an unknown number. */
-  bpf_map_update_elem(&label_numbers, &number, &told, BPF_ANY);
-  return number;
+/* Returns whether blame is by some of the labels. */
+static __always_inline _Bool ls_chooses_blame(void) {
+  __u32 which = LS_CHOICE_OF_BLAME;
+  if (!config.blame) return 0;
+  const struct ls_key_choice* choice = bpf_map_lookup_elem(&key_choices, &which);
+  return choice && choice->how != LS_KEYS_ALL;
 }
 
-static __always_inline __u64 ls_told_number(struct ls_scratch* own, __u32 pid) {
-  _Bool untold = 0;
-  return ls_number_to_tell(own, pid, &untold);
+/* Returns whether user space knows a label set by its number, or will know it. Fills in what else
+ * the set is. A number that the kernel has forgotten may be forgotten there, too. */
+static __always_inline _Bool ls_is_told(struct ls_numbers* numbers, _Bool by_choice) {
+  if (numbers->labels < LS_FIRST_LABEL_NUMBER) {
+    numbers->blame = numbers->labels;
+    return 1;
+  }
+  const struct ls_told* told = bpf_map_lookup_elem(&label_numbers, &numbers->labels);
+  if (!told || told->by_choice != by_choice) return 0;
+  numbers->blame = told->blame;
+  return 1;
+}
+
+/* Sends the labels in `own` under a number, unless user space has them. Returns false if there is
+ * no room. Another thread with these labels may send them meanwhile, too, which does no harm. If it
+ * relied on a record before there was one, its time could end under an unknown number. */
+static __always_inline _Bool ls_name(struct ls_scratch* own, __u32 pid, __u64 number,
+                                     const struct ls_told* as, __u32 choice) {
+  if (!bpf_map_lookup_elem(&label_numbers, &number)) {
+    own->label_set.number = number;
+    own->label_set.pid = pid;
+    own->label_set.choice = choice;
+    if (!ls_send_labels_behind(own, &own->label_set.record, sizeof(own->label_set),
+                               LS_RECORD_LABEL_SET)) {
+      ls_count_other(LS_COUNT_DROPPED_LABEL_SETS);
+      return 0;
+    }
+  }
+  bpf_map_update_elem(&label_numbers, &number, as, BPF_ANY);
+  return 1;
+}
+
+/* Returns the number of the labels in an entry of `scratch`, by a choice. At a function that gets
+ * numbers alone, the verifier looks once, and not once for each place that calls it. */
+__noinline __u64 ls_number_at(__u32 index, __u64 process, __u32 choice) {
+  struct ls_scratch* own = ls_scratch_at(index);
+  const struct ls_key_choice* by = bpf_map_lookup_elem(&key_choices, &choice);
+  if (!own || !by) return LS_UNREADABLE_VANISHED;
+  return ls_number_by(&own->reading.labels, &own->numbering, ls_secret(), process, own->plan, by);
+}
+
+/* Finds the numbers of the labels in an entry of `scratch`, and sends the labels if user space does
+ * not know them by these. Returns false if they could not be sent. */
+__noinline int ls_name_labels(__u32 index, __u32 pid) {
+  struct ls_scratch* own = ls_scratch_at(index);
+  if (!own) return 0;
+  const _Bool by_choice = ls_chooses_blame();
+  const __u64 process = (__u64)own->exec_count << 32 | pid;
+  struct ls_numbers numbers = {.labels = ls_number_at(index, process, LS_CHOICE_OF_WAITS)};
+  ls_reload();
+  if (ls_is_told(&numbers, by_choice)) {
+    own->numbers = numbers;
+    return 1;
+  }
+  struct ls_told both = {.blame = numbers.labels, .by_choice = by_choice};
+  if (by_choice) both.blame = ls_number_at(index, process, LS_CHOICE_OF_BLAME);
+  ls_reload();
+  own->numbers.labels = numbers.labels;
+  own->numbers.blame = both.blame;
+  /* What user space knows by its first number, it knows by both. */
+  return (!by_choice || ls_name(own, pid, both.blame, &both, LS_CHOICE_OF_BLAME)) &&
+         ls_name(own, pid, numbers.labels, &both, LS_CHOICE_OF_WAITS);
 }
 
 #endif /* LABELSCOPE_BPF_WAIT_TOTALS_BPF_H */

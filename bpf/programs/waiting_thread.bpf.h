@@ -73,13 +73,18 @@ static __always_inline _Bool ls_is_recorded(const struct ls_found_process* found
   return process && !(process->until_exec && process->exec_count == *found->exec_count);
 }
 
+/* Labels that have one number in both, since there are none. */
+static __always_inline struct ls_numbers ls_without_labels(__u64 outcome) {
+  return (struct ls_numbers){outcome, outcome};
+}
+
 /* Reads the labels of the current thread and numbers them, and remembers both if `memory` is not
  * null. */
-static __always_inline __u64 ls_read_and_number(struct ls_slot slot, struct ls_scratch* own,
-                                                const struct ls_found_process* found,
-                                                const struct ls_label_basis* basis,
-                                                struct ls_label_memory* memory) {
-  _Bool untold = 0;
+static __always_inline struct ls_numbers ls_read_and_number(struct ls_slot slot,
+                                                            struct ls_scratch* own,
+                                                            const struct ls_found_process* found,
+                                                            const struct ls_label_basis* basis,
+                                                            struct ls_label_memory* memory) {
   ls_copy_process(own, found);
   own->reading.x28 = basis->x28;
   ls_begin_log(&own->reading.log, memory != 0);
@@ -89,22 +94,23 @@ static __always_inline __u64 ls_read_and_number(struct ls_slot slot, struct ls_s
   /* What is missing now may be there when the thread returns: the page, or the recipe of a program
    * that has just begun. */
   if (own->reading.fault.size || own->reading.labels.head.outcome == LS_UNREADABLE_NOT_RELOCATED)
-    return LS_LABELS_LATER;
-  __u64 number = ls_number_to_tell(own, basis->pid, &untold);
-  if (!memory || untold) return number;
-  memory->number = number;
+    return ls_without_labels(LS_LABELS_LATER);
+  const _Bool named = ls_name_labels(slot.index, basis->pid);
+  ls_reload();
+  if (!memory || !named) return own->numbers;
+  memory->number = own->numbers.labels;
   memory->basis = *basis;
   ls_remember(memory, &own->reading.log);
-  return number;
+  return own->numbers;
 }
 
-/* Returns the number of the labels of the current thread, which leaves its processor. */
-static __always_inline __u64 ls_labels_at_leaving(const struct ls_found_process* found,
-                                                  struct ls_ids ids) {
+/* Returns the numbers of the labels of the current thread, which leaves its processor. */
+static __always_inline struct ls_numbers ls_labels_at_leaving(const struct ls_found_process* found,
+                                                              struct ls_ids ids) {
   const struct ls_process* process = found->process;
   struct ls_slot slot = ls_slot_of(LS_PROGRAM_SWITCH);
   struct ls_scratch* own = ls_scratch_at(slot.index);
-  if (!own) return LS_UNREADABLE_VANISHED;
+  if (!own) return ls_without_labels(LS_UNREADABLE_VANISHED);
   const struct ls_label_basis basis = {
       .plan = process->plan,
       .thread_pointer = ls_known_pointer(process->first_pointer_known, ls_current_thread().pointer),
@@ -118,10 +124,10 @@ static __always_inline __u64 ls_labels_at_leaving(const struct ls_found_process*
   }
   if (memory) {
     if (ls_has_same_labels(memory, &basis, &own->reading.log)) {
+      struct ls_numbers numbers = {.labels = memory->number};
       memory->misses = 0;
-      return memory->number;
-    }
-    if (memory->what.range_count != 0 && ++memory->misses >= LS_MOST_MISSES) {
+      if (ls_is_told(&numbers, ls_chooses_blame())) return numbers;
+    } else if (memory->what.range_count != 0 && ++memory->misses >= LS_MOST_MISSES) {
       memory->misses = 0;
       memory->rest = LS_REST;
     }

@@ -49,7 +49,7 @@ void LoadedSampler::take(std::span<const std::byte> bytes) {
   } else if (auto* set = std::get_if<LabelSetRecord>(&*record)) {
     label_bytes_.clear();
     append_label_bytes(set->labels, label_bytes_);
-    handler_->on_label_set(set->pid, set->number, label_bytes_);
+    handler_->on_label_set(set->pid, set->number, label_bytes_, set->choice == LS_CHOICE_OF_BLAME);
   }
 }
 

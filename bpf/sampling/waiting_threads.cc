@@ -98,6 +98,7 @@ std::unordered_map<std::int32_t, ThreadSnapshot> WaitingThreads::read_threads(Pi
 
 Status WaitingThreads::begin() {
   last_ = std::chrono::steady_clock::now();
+  generation_began_ = last_;
   return object_.set_wait_unit(unit_ns_);
 }
 
@@ -140,6 +141,7 @@ Status WaitingThreads::begin(Pid pid, const WaitAccounts& accounts) {
   ls_off_cpu wait{};
   wait.pid = static_cast<std::uint32_t>(raw(pid));
   wait.labels = LS_LABELS_LATER;
+  wait.blame_labels = LS_LABELS_LATER;
   const bool of_32_bits = runs_32_bit_program(pid);
   std::vector<ThreadTime> runnable;
   for (const ThreadTime& thread : *threads) {
@@ -337,6 +339,13 @@ Status WaitingThreads::take_out(EventHandler& handler) {
   const bool many = made->waits - made_.waits > kMostWaitTotals / 4 ||
                     made->blame - made_.blame > kMostBlameTotals / 4;
   if (!many) return {};
+  const double seconds =
+      std::chrono::duration<double>(now - std::exchange(generation_began_, now)).count();
+  // Pairs that are so many have label sets that do not come again. To divide blame by the wanted
+  // keys alone is what keeps each row of them right.
+  if (static_cast<double>(made->blame - made_.blame) > seconds * kMostPairsASecond) {
+    if (Status status = object_.blame_by_keys(); !status) return status;
+  }
   made_ = *made;
   has_old_ = true;
   generation_ ^= 1;

@@ -87,6 +87,8 @@ class WaitingThreads {
   // period at most, but there may be thousands of threads.
   static constexpr double kMostASecond = 5000;
   static constexpr std::chrono::milliseconds kInterval{100};
+  // More pairs of label sets than user space reads and adds up at leisure.
+  static constexpr double kMostPairsASecond = 10'000;
   // A program that has found a total has added to it after so long. It runs with interrupts off; or
   // it is a thread's own work, which may lose its processor between two instructions, and then adds
   // to a total that has been taken out: this is as rare as it is little time.
@@ -98,6 +100,7 @@ class WaitingThreads {
   std::uint64_t taken_ = 0;  // at last_
   std::chrono::steady_clock::time_point last_{};
   std::chrono::steady_clock::time_point last_taken_{};
+  std::chrono::steady_clock::time_point generation_began_{};
   std::uint64_t changes_ = 0;
   std::uint64_t without_room_ = 0;
   std::uint32_t generation_ = 0;          // of totals that are added now

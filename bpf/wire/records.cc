@@ -103,7 +103,9 @@ Result<Record> decode_label_set(Cursor& cursor) {
   if (!labels) return std::move(labels).error();
   if (!cursor.empty()) return malformed("a wrong size");
   if (head->number < LS_FIRST_LABEL_NUMBER) return malformed("a number that is no label set's");
-  return Record(LabelSetRecord{static_cast<Pid>(head->pid), head->number, *labels});
+  if (head->choice >= LS_CHOICES) return malformed("an unknown choice of labels");
+  return Record(LabelSetRecord{static_cast<Pid>(head->pid), head->number, *labels,
+                               static_cast<ls_choice>(head->choice)});
 }
 
 Result<Record> decode_process(Cursor& cursor, ProcessRecord::Kind kind) {

@@ -61,6 +61,7 @@ struct LabelSetRecord {
   Pid pid{};
   std::uint64_t number = 0;
   WireLabels labels;
+  ls_choice choice = LS_CHOICE_OF_WAITS;
 };
 
 using Record = std::variant<SampleRecord, AnswerRecord, ProcessRecord, ThreadEndRecord,

@@ -96,7 +96,7 @@ struct ls_label_set_head {
   struct ls_record_head record;
   __u64 number; /* label_number.bpf.h */
   __u32 pid;
-  __u32 reserved;
+  __u32 choice; /* enum ls_choice: only labels of its keys are in the number */
 };
 
 struct ls_process_event {
@@ -238,6 +238,7 @@ struct ls_off_cpu {
   __u64 left_ns;                   /* when it left its processor; 0 while it has one */
   __u64 woken_ns;                  /* when it was woken; 0: not yet */
   __u64 labels;                    /* number of its label set when it left */
+  __u64 blame_labels;              /* the same in blame, which may be by fewer labels */
   __u64 drawn_ns[LS_WAIT_PARTS];   /* weights of waits that were drawn and not yet sent */
   __u64 late_ns[LS_WAIT_PARTS];    /* waits that count as soon as the labels are read */
   __u32 late_count[LS_WAIT_PARTS]; /* so many waits */
@@ -255,7 +256,7 @@ struct ls_off_cpu {
   __u32 failed_reads;
   __u64 failed_ns;
   __u64 failed_labels; /* the outcome, as a number of labels */
-  __u64 last_labels;   /* number of the last label set before its exit; 0: there was none */
+  __u64 last_labels;   /* in blame, of the last label set before its exit; 0: there was none */
 #ifdef __bpf__
   struct bpf_task_work work;
 #else
@@ -273,6 +274,20 @@ struct ls_totals_made {
 /* The secret of a recording that its label numbers depend on (label_number.bpf.h). */
 struct ls_label_key {
   __u64 words[2];
+};
+
+/* By which labels sets get numbers. In totals of waits those do not count that no output has. In
+ * blame only those count that it is asked for by, once there are too many pairs of label sets. */
+enum ls_choice { LS_CHOICE_OF_WAITS = 0, LS_CHOICE_OF_BLAME = 1, LS_CHOICES = 2 };
+#define LS_CHOICE_OF_ALL LS_CHOICES
+enum ls_key_rule { LS_KEYS_ALL = 0, LS_KEYS_ONLY = 1, LS_KEYS_BUT = 2 };
+#define LS_MOST_CHOSEN_KEYS 16
+
+struct ls_key_choice {
+  __u32 how;   /* enum ls_key_rule */
+  __u32 which; /* enum ls_choice */
+  __u64 keys[LS_MOST_CHOSEN_KEYS]; /* numbers of keys (load/key_choice.h); some may be there twice */
+  __u8 skipped[LS_SOURCE_COUNT];   /* by enum ls_source: so many bytes of a raw block do not count */
 };
 
 /* User space sets this before it loads the programs: the verifier then removes the code that is
@@ -311,8 +326,9 @@ LS_ASSERT(sizeof(struct ls_blamed) == 32);
 LS_ASSERT(sizeof(struct ls_blame_key) == 56);
 LS_ASSERT(sizeof(struct ls_wait_account) == 48);
 LS_ASSERT(sizeof(struct ls_thread_waits) == 80);
-LS_ASSERT(sizeof(struct ls_off_cpu) == 208);
+LS_ASSERT(sizeof(struct ls_off_cpu) == 216);
 LS_ASSERT(sizeof(struct ls_config) == 80);
+LS_ASSERT(sizeof(struct ls_key_choice) == 16 + 8 * LS_MOST_CHOSEN_KEYS);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 64);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, kind) == 70);

@@ -257,6 +257,18 @@ Json line_json(const BlameLine& line) {
 
 bool is_key_of_blame(std::string_view key) { return !is_key_of_samples(key) && key != kStateKey; }
 
+bool has_blame_by(const Profile& profile, std::string_view key) {
+  return profile.blame_keys.empty() || key == kPidKey || key == kCommKey || key == kWaitKey ||
+         std::ranges::find(profile.blame_keys, key) != profile.blame_keys.end();
+}
+
+std::string why_no_blame_by(const Profile& profile, std::string_view key) {
+  std::string keys;
+  for (const std::string& known : profile.blame_keys) keys += (keys.empty() ? "" : ", ") + known;
+  return "there were so many pairs of label sets that who made whom wait was added up by " + keys +
+         " alone, and not by " + std::string(key);
+}
+
 BlameMatrix blame_matrix(const Profile& profile, std::string_view key, bool names_processes) {
   const Sides sides(profile);
   std::map<BlameName, BlameLine> lines;
@@ -298,6 +310,10 @@ void select_blame(Profile& profile, const Selection& selection) {
     return drop_blame(profile, "--where " + condition.text() +
                                    " selects threads, and who made whom wait was added up by "
                                    "labels");
+  }
+  for (const Condition& condition : selection.conditions) {
+    if (has_blame_by(profile, condition.key())) continue;
+    return drop_blame(profile, why_no_blame_by(profile, condition.key()));
   }
   const Sides sides(profile);
   std::erase_if(profile.blame, [&](const BlameRow& row) {

@@ -71,6 +71,10 @@ struct BlameMatrix {
 // Returns whether waits can be divided by this key: by labels, and by what all threads of a
 // process have in common.
 bool is_key_of_blame(std::string_view key);
+// Returns whether the waits of this profile are (Profile::blame_keys).
+bool has_blame_by(const Profile& profile, std::string_view key);
+// Returns why they are not divided by a key, in words for the user.
+std::string why_no_blame_by(const Profile& profile, std::string_view key);
 
 // `names_processes`: each process that was not recorded has a column; otherwise one is for all.
 BlameMatrix blame_matrix(const Profile& profile, std::string_view key, bool names_processes = true);

@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
+
+#include "cli/profile/index_table.h"
+#include "cli/profile/label_sets.h"
+#include "cli/profile/wait_reason.h"
 
 namespace labelscope::cli {
 namespace {
@@ -20,6 +25,28 @@ auto identity(const BlameRow& row) {
   const Blamed& by = row.by;
   return std::tuple(group_of(row), by.kind, raw(by.pid), by.label_set, by.outcome,
                     std::string_view(by.name));
+}
+
+// Returns for each label set the one without what blame does not have; nothing if it has all.
+std::vector<Index> sets_by_keys(Profile& profile) {
+  std::vector<Index> by_keys;
+  if (profile.blame_keys.empty()) return by_keys;
+  std::vector<std::string> keys = profile.blame_keys;
+  keys.emplace_back(kWaitKey);
+  std::vector<LabelSet>& sets = profile.label_sets;
+  const std::size_t count = sets.size();
+  IndexTable known;
+  for (std::size_t set = 0; set < count; ++set) {
+    known.find_or_insert(sets[set], std::span<const LabelSet>(sets).first(set));
+  }
+  for (std::size_t set = 0; set < count; ++set) {
+    LabelSet labels = sets[set];
+    keep_labels(labels, keys);
+    const auto next = static_cast<Index>(sets.size());
+    by_keys.push_back(known.find_or_insert(labels, sets));
+    if (by_keys.back() == next) sets.push_back(std::move(labels));
+  }
+  return by_keys;
 }
 
 }  // namespace
@@ -47,6 +74,12 @@ void blame_open_waits(Profile& profile) {
 }
 
 void complete_blame(Profile& profile) {
+  const std::vector<Index> by_keys = sets_by_keys(profile);
+  const auto set_of = [&](Index set) { return set < by_keys.size() ? by_keys[set] : set; };
+  for (BlameRow& row : profile.blame) {
+    row.label_set = set_of(row.label_set);
+    row.by.label_set = set_of(row.by.label_set);
+  }
   merge_equal_blame(profile.blame);
   struct Parts {
     std::uint64_t time_ns = 0;
@@ -61,15 +94,23 @@ void complete_blame(Profile& profile) {
     parts.count += row.count;
     if (parts.longest == nullptr || row.time_ns > parts.longest->time_ns) parts.longest = &row;
   }
+  std::map<WaitGroup, Parts> totals;
+  for (const WaitRow& row : profile.waits) {
+    WaitGroup group = group_of(row);
+    group.label_set = set_of(group.label_set);
+    Parts& total = totals[group];
+    total.time_ns += row.time_ns;
+    total.count += row.count;
+  }
   std::vector<BlameRow> unknown;
-  for (const WaitRow& total : profile.waits) {
-    const Parts& parts = blamed[total];
+  for (const auto& [group, total] : totals) {
+    const Parts& parts = blamed[group];
     if (parts.time_ns > total.time_ns) {
       const std::uint64_t excess = parts.time_ns - total.time_ns;
       parts.longest->time_ns -= std::min(excess, parts.longest->time_ns);
     }
     if (parts.time_ns >= total.time_ns) continue;
-    unknown.push_back({group_of(total),
+    unknown.push_back({group,
                        total.time_ns - parts.time_ns,
                        total.count - std::min(total.count, parts.count),
                        {}});

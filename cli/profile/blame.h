@@ -32,7 +32,8 @@ void blame_open_waits(Profile& profile);
 
 // Makes the rows of each total add up to it: what is missing is unknown. The kernel's programs add
 // to a total and to its parts one after the other, so parts may exceed it by some microseconds:
-// these are taken off the longest part.
+// these are taken off the longest part. If blame was divided by some keys alone
+// (Profile::blame_keys), so are all its rows from here on, also those from before that.
 void complete_blame(Profile& profile);
 
 // Adds up rows that have become equal.

@@ -17,6 +17,12 @@ void sort_labels(LabelSet& labels) {
   });
 }
 
+void keep_labels(LabelSet& labels, std::span<const std::string> keys) {
+  std::erase_if(labels, [&](const Label& label) {
+    return std::ranges::find(keys, label.key) == keys.end();
+  });
+}
+
 void change_label_sets(Profile& profile, const std::function<void(Index, LabelSet&)>& change) {
   std::vector<LabelSet> sets;
   std::vector<Index> renamed;

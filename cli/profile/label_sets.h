@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <span>
+#include <string>
 
 #include "cli/profile/profile.h"
 
@@ -11,6 +13,8 @@ namespace labelscope::cli {
 // The labels are a set. Their order means nothing, except among publishers that share a key; so
 // they have one order, in which equal sets are equal.
 void sort_labels(LabelSet& labels);
+// Leaves out all labels with other keys.
+void keep_labels(LabelSet& labels, std::span<const std::string> keys);
 
 // Hands each label set to `change`, with its index.
 void change_label_sets(Profile& profile, const std::function<void(Index, LabelSet&)>& change);

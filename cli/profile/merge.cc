@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -65,6 +66,19 @@ void add(Ledger& to, const Ledger& from) {
   to.time.lost_ns += from.time.lost_ns;
   to.time.twice_ns += from.time.twice_ns;
   to.time.missing_ns += from.time.missing_ns;
+}
+
+// What only one of the two has is not known of both.
+void keep_common_blame_keys(Profile& to, const Profile& from) {
+  if (from.blame_keys.empty()) return;
+  if (to.blame_keys.empty()) {
+    to.blame_keys = from.blame_keys;
+    return;
+  }
+  std::erase_if(to.blame_keys, [&](const std::string& key) {
+    return std::ranges::find(from.blame_keys, key) == from.blame_keys.end();
+  });
+  if (to.blame_keys.empty()) drop_blame(to, "the recordings have no key of blame in common");
 }
 
 }  // namespace
@@ -140,6 +154,7 @@ Status merge(Profile& to, Profile from) {
   if (to.has_blame != from.has_blame) {
     drop_blame(to, "of one of the recordings, " + why_no_blame(to.has_blame ? from : to));
   }
+  keep_common_blame_keys(to, from);
   add(to.ledger, from.ledger);
   return {};
 }

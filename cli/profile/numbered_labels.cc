@@ -10,13 +10,14 @@
 namespace labelscope::cli {
 
 void NumberedLabels::name(std::uint64_t number, std::span<const std::byte> label_bytes,
-                          ProcessContext& process) {
+                          ProcessContext& process, bool of_blame) {
+  has_sets_of_blame_ |= of_blame;
   if (settled(number) != nullptr) return;  // the kernel had forgotten it
   if (named_.size() >= kMostNamed) named_before_ = std::exchange(named_, {});
   named_.insert_or_assign(number, Named{{label_bytes.begin(), label_bytes.end()},
                                         process.plan_epoch(),
                                         process.publisher_epoch(),
-                                        meaning_of(label_bytes, process)});
+                                        meaning_of(label_bytes, process), of_blame});
 }
 
 const NumberedLabels::Settled* NumberedLabels::settled(std::uint64_t number) {
@@ -44,6 +45,7 @@ NumberedLabels::Meaning NumberedLabels::meaning(std::uint64_t number, const Proc
                         of.process->publisher_epoch() != there.publisher_epoch;
     Observation seen = is_new ? meaning_of(there.label_bytes, *of.process) : there.meaning;
     meaning = {std::move(seen.labels), static_cast<std::uint8_t>(seen.outcome)};
+    if (there.of_blame) keep_labels(meaning.labels, blame_keys_);
   }
   apply_rules(rules_, meaning.labels, met_keys_);
   sort_labels(meaning.labels);

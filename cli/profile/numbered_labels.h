@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cli/profile/index_table.h"
@@ -35,8 +36,12 @@ class NumberedLabels {
       : rules_(rules), most_sets_(most_sets), room_(most_sets) {}
 
   // What they mean is decided when a total comes, if the process has the same plan then, and
-  // otherwise now.
-  void name(std::uint64_t number, std::span<const std::byte> label_bytes, ProcessContext& process);
+  // otherwise now. With `of_blame` it means the labels with keys of keep_for_blame() alone.
+  void name(std::uint64_t number, std::span<const std::byte> label_bytes, ProcessContext& process,
+            bool of_blame = false);
+  void keep_for_blame(std::vector<std::string> keys) { blame_keys_ = std::move(keys); }
+  // Whether there were any.
+  bool has_sets_of_blame() const { return has_sets_of_blame_; }
   bool is_known(std::uint64_t number) const;
 
   struct Meaning {
@@ -66,6 +71,7 @@ class NumberedLabels {
     std::uint64_t plan_epoch = 0;
     std::uint64_t publisher_epoch = 0;
     Observation meaning;  // at these epochs
+    bool of_blame = false;
   };
   using AllNamed = std::unordered_map<std::uint64_t, Named>;
   using AllSettled = std::unordered_map<std::uint64_t, Settled>;
@@ -88,6 +94,8 @@ class NumberedLabels {
   std::vector<LabelSet> sets_;
   IndexTable known_sets_;
   std::vector<std::string> lost_keys_;
+  std::vector<std::string> blame_keys_;
+  bool has_sets_of_blame_ = false;
   std::uint64_t without_room_ = 0;
 };
 

@@ -194,6 +194,8 @@ struct Ledger {
 // Bounds of Profile::remarks in a file: their number, and the bytes of each.
 inline constexpr std::size_t kMostRemarks = 64;
 inline constexpr std::size_t kLongestRemark = 4096;
+// The same for Profile::blame_keys.
+inline constexpr std::size_t kMostBlameKeys = 64;
 
 // Profile::counted of everything that labelscope records.
 inline constexpr std::string_view kSamples = "samples";
@@ -234,6 +236,8 @@ struct Profile {
   // Who made whom wait (blame.h), if that was recorded.
   bool has_blame = false;
   std::vector<BlameRow> blame;
+  // If this is not empty, labels with other keys are not in `blame`: there were too many pairs.
+  std::vector<std::string> blame_keys;
   std::string why_no_blame;  // if it was left out again; as words
   // How the time of each thread divides. Empty if no waits were sampled, or if rows were left out.
   ThreadLedgers thread_ledgers;

@@ -34,7 +34,9 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
       presets_seen_(options.presets.size()),
       has_accounts_(std::ranges::any_of(options.kinds, has_account)),
       counts_cpu_(std::ranges::find(options.kinds, LS_ON_CPU) != options.kinds.end()),
-      samples_waits_(std::ranges::any_of(options.kinds, [](auto kind) { return is_wait(kind); })) {}
+      samples_waits_(std::ranges::any_of(options.kinds, [](auto kind) { return is_wait(kind); })) {
+  builder_.numbered().keep_for_blame(options.blame);
+}
 
 Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
   if (left_out_.contains(pid))
@@ -349,15 +351,16 @@ TrackedProcess& Recorder::process_of(Pid pid) {
   return *entry->second;
 }
 
-void Recorder::on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes) {
+void Recorder::on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes,
+                            bool of_blame) {
   const Busy busy(*this, pid);
-  builder_.numbered().name(number, label_bytes, process_of(pid));
+  builder_.numbered().name(number, label_bytes, process_of(pid), of_blame);
 }
 
 void Recorder::on_waits(std::span<const WaitTotal> waits, std::span<const BlameTotal> blame) {
   const Busy busy(*this, first_);
   const auto find = [this](Pid pid) { return process_of_waits(pid); };
-  if (options_.blames) builder_.add_blame(blame, find, true);
+  if (!options_.blame.empty()) builder_.add_blame(blame, find, true);
   builder_.add_totals(waits, find, true);
 }
 
@@ -490,7 +493,7 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   Counters counters = sampler_->counters();
   if (samples_waits_) {
     const auto find = [this](Pid pid) { return process_of_waits(pid); };
-    if (options_.blames) builder_.add_blame(sampler_->blame_totals(), find);
+    if (!options_.blame.empty()) builder_.add_blame(sampler_->blame_totals(), find);
     builder_.add_totals(sampler_->wait_totals(), find);
   }
   Profile profile = builder_.take(kernel_totals(counters, time_ns));
@@ -512,6 +515,7 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   count_labels(builder_.label_changes(), ledger);
   ledger.counters[Counter::kLabelSetsWithoutRoom] = builder_.numbered().numbers_with_lost_keys();
   settle_unplanned(profile);
+  if (builder_.numbered().has_sets_of_blame()) profile.blame_keys = options_.blame;
   if (profile.has_blame) complete_blame(profile);
   for (auto& [pid, gone] : gone_) profile.processes.push_back(std::move(gone.process));
   for (const auto& [pid, process] : processes_) {

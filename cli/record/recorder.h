@@ -59,7 +59,7 @@ class Recorder final : private EventHandler {
     std::vector<VariableSpec> variables{};  // variables whose values are labels
     ModulePresets presets{};                // labels of stock servers
     ModulePresets noticed{};                // PlannerOptions::noticed
-    bool blames = false;                    // waits are blamed on who made threads wait
+    std::vector<std::string> blame{};  // keys by which waits are blamed on who made threads wait
     KernelClocks clocks{};
   };
 
@@ -142,7 +142,8 @@ class Recorder final : private EventHandler {
   void on_exit(Pid pid) override;
   void on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) override;
   void on_mapping(const MappingEvent& event) override;
-  void on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes) override;
+  void on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes,
+                    bool of_blame) override;
   void on_waits(std::span<const WaitTotal> waits, std::span<const BlameTotal> blame) override;
   void on_mappings_lost() override;
 

@@ -49,6 +49,13 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targ
   SamplerOptions sampling;
   sampling.mode = options.mode;
   sampling.blames = !options.blame.empty();
+  sampling.blame_keys = options.blame;
+  sampling.left_out_keys = options.labels.deny;
+  if (!options.labels.allow.empty()) {
+    sampling.kept_keys = options.labels.allow;
+    sampling.kept_keys.insert(sampling.kept_keys.end(), options.labels.hash.begin(),
+                              options.labels.hash.end());
+  }
   sampling.frequency_hz = options.frequency_hz;
   sampling.event = options.event;
   const CallGraph* call_graph = find_call_graph(Backend::kBpf, options.call_graph);

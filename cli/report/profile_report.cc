@@ -76,6 +76,11 @@ bool ProfileReport::show_blame(bool stdout_is_taken) {
     log::error("--blame: " + escape_terminal(why_no_blame(shown())));
     return false;
   }
+  for (const std::string& key : options_.blame) {
+    if (has_blame_by(shown(), key)) continue;
+    log::error("--blame: " + escape_terminal(why_no_blame_by(shown(), key)));
+    return false;
+  }
   const int fd = stdout_is_taken ? STDERR_FILENO : STDOUT_FILENO;
   std::ostream& out = stdout_is_taken ? std::cerr : std::cout;
   errno = 0;

@@ -53,7 +53,8 @@ struct native_record native_observe(const struct ls_recipes* recipes, __u64 thre
 }
 
 __u64 native_label_number(struct ls_label_key key) {
-  return ls_number_of_labels(&scratch.reading.labels, &scratch.numbering, key, 4711, 3);
+  static const struct ls_key_choice all;
+  return ls_number_by(&scratch.reading.labels, &scratch.numbering, key, 4711, 3, &all);
 }
 
 __u64 native_number_of_words(struct ls_label_key key, const __u64* words, __u32 count) {

@@ -47,6 +47,8 @@ Json header_json(const Profile& profile) {
         profile.values, [](const ValueType& value) { return bytes_json(text_of(value)); });
   }
   if (profile.has_blame) header["blame"] = true;
+  if (!profile.blame_keys.empty())
+    header["blame_keys"] = array_json(profile.blame_keys, bytes_json);
   if (!profile.counts_samples()) header["counted"] = bytes_json(profile.counted);
   if (!profile.remarks.empty()) header["remarks"] = array_json(profile.remarks, bytes_json);
   return header;

@@ -180,6 +180,10 @@ Status Reader::take_header(Fields fields) {
   profile.duration_ns = fields.number("duration_ns");
   profile.period_ns = fields.number("period_ns");
   profile.has_blame = fields.yes("blame");
+  fields.each("blame_keys", [&](const Json& key) {
+    if (profile.blame_keys.size() == kMostBlameKeys) return;
+    profile.blame_keys.push_back(fields.bytes_of(key));
+  });
   fields.each("remarks", [&](const Json& remark) {
     if (profile.remarks.size() == kMostRemarks) return;
     profile.remarks.push_back(fields.bytes_of(remark).substr(0, kLongestRemark));

@@ -108,9 +108,10 @@ class EventHandler {
   // for threads without any sample, too; 0 if nothing is known beyond its last sample.
   virtual void on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) = 0;
   virtual void on_mapping(const MappingEvent& mapping) = 0;
-  // What has the number in WaitTotal::labels.
+  // What has the number in WaitTotal::labels. With `of_blame` it is one of blame, of all sets that
+  // have the same labels with the keys by which blame was asked for: only these are meant.
   virtual void on_label_set(Pid /*pid*/, std::uint64_t /*number*/,
-                            std::span<const std::byte> /*label_bytes*/) {}
+                            std::span<const std::byte> /*label_bytes*/, bool /*of_blame*/) {}
   // Totals of waits that have become many while sampling goes on. The rest comes at the end
   // (Sampler::wait_totals()); both may have parts of the same total.
   virtual void on_waits(std::span<const WaitTotal> /*waits*/,

@@ -26,7 +26,8 @@ jq -se 'map(select(.type == "ledger"))[0].counters
   | any(.[]; .name == "label-sets-without-room" and .count > 10000)' many.jsonl >/dev/null ||
   fail "the ledger does not say what was left out: $(grep '"ledger"' many.jsonl)"
 
-# Without that label there are few sets, whose time and blame is all there.
+# Without that label there are few sets, whose time and blame is all there. With it there are so many
+# pairs that blame is by its key alone.
 expect_tenants() {
   truth=$(grep '^{"flood"' "$work/stdout")
   "$LABELSCOPE" report few.jsonl --idle show --summary tenant --blame tenant --json >report.json \
@@ -36,10 +37,10 @@ expect_tenants() {
     | ($time.steady / $truth.steady - 1 | fabs) < 0.02
       and ($time.flood / $truth.flood | . > 0.9 and . < 1.15)
       and all($blame.values[]; (.time_ns / $time[.value] - 1 | fabs) < 0.01
-        and ([.because_of[] | select(.by == "unknown") | .time_ns] | add // 0) < 0.15 * .time_ns)' \
+        and ([.because_of[] | select(.by == "unknown") | .time_ns] | add // 0) < 0.01 * .time_ns)' \
     report.json >/dev/null || fail "$1: not the time of the tenants: $truth $(cat report.json)"
 }
-for rule in --label-deny=turn --label-hash=turn --label-allow=tenant; do
+for rule in --label-deny=turn --label-hash=turn --label-allow=tenant -F99; do
   run record --mode offcpu --overwrite -o few.jsonl --blame tenant "$rule" -- "$MANY_WAITS" 2 180000
   expect_status "$exit_ok" "a recording with $rule"
   expect_tenants "$rule"

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "bpf/load/key_choice.h"
 #include "labelscope/label_blocks.h"
 
 namespace labelscope::test {
@@ -312,6 +313,11 @@ std::uint64_t Machine::counted(std::uint32_t counter) {
   for (const auto& [key, value] : elements_of("counters"))
     sum += object_of<ls_counters>(value).value[counter];
   return sum;
+}
+
+void Machine::choose(ls_choice which, ls_key_rule how, const std::vector<std::string>& keys) {
+  const ls_key_choice choice = choose_keys(which, how, keys, config.label_key);
+  put("key_choices", static_cast<std::uint32_t>(which), choice);
 }
 
 std::size_t Machine::times_named(const std::string& labels) {

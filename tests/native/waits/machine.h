@@ -84,6 +84,9 @@ class Machine {
   // Threads run their work on the way back to user mode.
   void return_to_user(unsigned processor);
 
+  // Lets labels with these keys count, or all but those (bpf/load/key_choice.h).
+  static void choose(ls_choice which, ls_key_rule how, const std::vector<std::string>& keys);
+
   // What was added up, under the first value of each set, and "#14" for outcomes.
   struct Wait {
     int pid;

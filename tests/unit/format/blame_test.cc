@@ -147,6 +147,56 @@ TEST_CASE("blame: rows add up to their total, and what is missing is unknown") {
   CHECK(longest->time_ns == 46);
 }
 
+// The kernel has begun to divide blame by the tenant alone.
+TEST_CASE("blame: by its keys alone, rows add up to all totals of these labels") {
+  Contention some;
+  const Index one = some.labels({{"request", "1"}, {"tenant", "acme"}, {"wait", "futex"}});
+  const Index two = some.labels({{"request", "2"}, {"tenant", "acme"}, {"wait", "futex"}});
+  const Index by_request = some.labels({{"request", "3"}, {"tenant", "globex"}});
+  some.row(one, 30, LS_BLAME_THREAD, by_request);
+  some.row(some.acme, 50, LS_BLAME_THREAD, some.by_globex);
+  some.row(two, 500, LS_BLAME_NOBODY_YET);
+  some.total(one, 40, 2);
+  some.total(two, 55, 3);
+  some.profile.blame_keys = {"tenant"};
+  complete_blame(some.profile);
+  for (const BlameRow& row : some.profile.blame) CHECK(row.label_set == some.acme);
+  CHECK(time_of(some.profile, some.acme) == 595);
+  const auto by_globex = std::ranges::find_if(some.profile.blame, [&](const BlameRow& row) {
+    return row.by.label_set == some.by_globex;
+  });
+  REQUIRE(by_globex != some.profile.blame.end());
+  CHECK(by_globex->time_ns == 80);
+  CHECK(by_globex->count == 2);
+  const auto unknown =
+      std::ranges::find(some.profile.blame, LS_BLAME_UNKNOWN, [](const BlameRow& row) {
+        return row.by.kind;
+      });
+  REQUIRE(unknown != some.profile.blame.end());
+  CHECK(unknown->time_ns == 15);
+  CHECK(unknown->count == 3);
+  CHECK(has_blame_by(some.profile, "tenant"));
+  CHECK(has_blame_by(some.profile, "wait"));
+  CHECK(has_blame_by(some.profile, "pid"));
+  CHECK_FALSE(has_blame_by(some.profile, "request"));
+  CHECK(why_no_blame_by(some.profile, "request").find("by tenant alone") != std::string::npos);
+  std::stringstream file;
+  REQUIRE(render_jsonl(some.profile, {}, file));
+  ReadBudget budget;
+  auto read = read_jsonl(file, budget);
+  REQUIRE(read);
+  CHECK(read->profile.blame_keys == std::vector<std::string>{"tenant"});
+  CHECK(blame_json_of(read->profile, "tenant") == blame_json_of(some.profile, "tenant"));
+  // Only what is known of all of them is known of both.
+  Contention all;
+  REQUIRE(merge(all.profile, some.profile));
+  CHECK(all.profile.blame_keys == std::vector<std::string>{"tenant"});
+  Contention other;
+  other.profile.blame_keys = {"route"};
+  REQUIRE(merge(other.profile, some.profile));
+  CHECK_FALSE(other.profile.has_blame);
+}
+
 TEST_CASE("blame: waits that have not ended are because of nobody yet") {
   Contention some;
   SampleRow& open = some.sample(0, kNoIndex, some.acme, LS_LABELLED, LS_STILL_WAITING);

@@ -352,6 +352,33 @@ TEST_CASE("wait_totals: of more label sets than there is room for, each other la
   CHECK(profile.waits.size() < 4 * kRoom);
 }
 
+TEST_CASE("wait_totals: a number of blame means the labels with its keys alone") {
+  FakeShop shop;
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  builder.numbered().keep_for_blame({"tenant"});
+  CHECK_FALSE(builder.numbered().has_sets_of_blame());
+  const std::uint32_t request = 4;
+  const auto bytes = std::as_bytes(std::span(&request, 1));
+  builder.numbered().name(1000, bytes, shop, true);
+  builder.numbered().name(1001, bytes, shop);
+  CHECK(builder.numbered().has_sets_of_blame());
+  const FindProcessOfWaits find = [&](Pid) { return process_of_waits(shop); };
+  BlameTotal because;
+  because.wait = a_total(1000, 3);
+  because.kind = LS_BLAME_THREAD;
+  because.pid = Pid{1};
+  because.labels = 1000;
+  builder.add_blame({&because, 1}, find, true);
+  const WaitTotal total = a_total(1001, 7);
+  builder.add_totals({&total, 1}, find, true);
+  const Profile profile = builder.take();
+  REQUIRE(profile.blame.size() == 1);
+  CHECK(labels_of(profile, profile.blame[0].label_set) == "tenant=acme ");
+  CHECK(labels_of(profile, profile.blame[0].by.label_set) == "tenant=acme ");
+  REQUIRE(profile.waits.size() == 1);
+  CHECK(labels_of(profile, profile.waits[0].label_set) == "request=4 tenant=acme ");
+}
+
 TEST_CASE("wait_totals: a number whose record was lost has its meaning when it is sent again") {
   constexpr std::byte kA[] = {std::byte{'a'}};
   ProfileBuilder builder(10, 1000, {}, kWaitKinds);
