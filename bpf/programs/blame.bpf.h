@@ -243,6 +243,12 @@ static __always_inline struct ls_woken* ls_woken_at(__u32 tid) {
   return woken;
 }
 
+/* A thread that is known from now on, or no longer, has nothing of another one whose number it has:
+ * neither a waker, nor the number for labels that come late. */
+static __always_inline void ls_forget_woken(__u32 tid) {
+  if (config.blame) bpf_map_delete_elem(&woken_threads, &tid);
+}
+
 /* Notes that the current thread lets go of the lock for which a thread waits that it wakes, if it
  * does: it calls futex() with the lock's address. */
 static __always_inline void ls_lets_go(struct ls_woken* woken) {

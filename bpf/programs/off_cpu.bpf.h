@@ -136,6 +136,7 @@ __noinline int ls_add_thread(__u32 tid, __u32 pid, __u64 ran_ns, __u64 now) {
       .pid = pid, .tid = tid, .account = {.begun_ns = now, .begun_ran_ns = ran_ns}};
   if (bpf_map_update_elem(&off_cpu_threads, &tid, &fresh, BPF_NOEXIST))
     ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
+  ls_forget_woken(tid);
   return 0;
 }
 
@@ -186,7 +187,7 @@ __noinline int ls_send_account(__u32 tid, __u64 ran_ns, __u64 now) {
     ls_count_other(LS_COUNT_DROPPED_THREAD_WAITS);
   bpf_map_delete_elem(&off_cpu_threads, &tid);
   /* It was woken while it exited, too. Nothing makes another entry now that it is not known. */
-  if (config.blame) bpf_map_delete_elem(&woken_threads, &tid);
+  ls_forget_woken(tid);
   return 0;
 }
 
@@ -415,6 +416,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct* task) {
   fresh.account.begun_ran_ns = fresh.left_ran_ns;
   if (bpf_map_update_elem(&off_cpu_threads, &ids.tid, &fresh, BPF_ANY))
     ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
+  ls_forget_woken(ids.tid);
   return 0;
 }
 

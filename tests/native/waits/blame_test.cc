@@ -238,6 +238,33 @@ TEST_CASE("blame: waits whose labels come late are blamed on who it was") {
   CHECK(of.machine.blamed("victim", "thread 100 hog") == 10 * kUs);
 }
 
+TEST_CASE("blame: a new thread has nothing of the one whose number it has got") {
+  Two of;
+  of.victim.in_memory = false;
+  of.victim.in_kernel = true;
+  of.wait(10 * kUs);
+  // The end of the victim was not seen.
+  of.machine.change(kCpu, nullptr);
+  const bool is_seen = GENERATE(true, false);
+  const int pid = is_seen ? GENERATE(100, 200) : 200;
+  FakeThread& other = pid == 100 ? of.machine.thread(100, 100) : of.machine.process(200);
+  other.task.pid = 100;
+  of.machine.label(other, "other");
+  other.in_memory = false;
+  if (is_seen) {
+    of.machine.begin(other);
+    of.machine.pass(kUs);
+  }
+  of.machine.change(kCpu, &other);
+  of.machine.pass(kUs);
+  of.machine.change(kCpu, nullptr);
+  of.machine.pass(20 * kUs);
+  of.machine.wake(other, kOther);
+  of.machine.change(kCpu, &other);
+  CHECK(of.machine.blamed("other", "thread 100 hog") == 20 * kUs);
+  CHECK(of.machine.blamed("late", "thread 100 hog") == 10 * kUs);
+}
+
 TEST_CASE("blame: a culprit whose labels are missing is not resident, and the thread goes on") {
   Two of;
   of.hog.in_memory = false;
