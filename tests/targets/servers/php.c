@@ -35,6 +35,10 @@ EXPORTED struct module php_module;
 FUNCTION void php_cli_get_shell_callbacks(void) {}
 #endif
 
+#ifndef MODULE
+static void forget_parameters(void);
+#endif
+
 static void set_request(void) {
   sapi_globals.request_method = "GET";
   sapi_globals.path_translated = "/srv/index.php";
@@ -46,9 +50,13 @@ static void leave_garbage(void) {
   sapi_globals.request_method = "resets/php/";
   sapi_globals.request_uri = "resets/php/";
 }
+static void forget_script(void) { sapi_globals.path_translated = NULL; }
 static void between_requests_of_fpm(void) {
   leave_garbage();
-  sapi_globals.path_translated = NULL;
+  forget_script();
+#ifndef MODULE
+  forget_parameters();
+#endif
 }
 static void between_requests_of_apache(void) {
   leave_garbage();
@@ -146,6 +154,7 @@ static void have_circle(void) {
   list[2].next = list;
 }
 static void have_no_parameter(void) { request.buckets[kBucket] = NULL; }
+static void forget_parameters(void) { have_no_parameter(); }
 static void have_empty_path(void) { list[0].value = "?card=4711"; }
 static void be_master(void) { set_title("php-fpm: master process (/etc/php/fpm.conf)"); }
 
@@ -153,7 +162,8 @@ static void be_master(void) { set_title("php-fpm: master process (/etc/php/fpm.c
 #define POOL ", pool=www"
 static const struct state kStates[] = {
     {"a request", NULL, "route=/shop/cart, " REQUEST POOL, NULL},
-    {"between two requests, as PHP-FPM leaves it", between_requests_of_fpm, BETWEEN, NULL},
+    {"between two requests, as PHP-FPM leaves it", between_requests_of_fpm, "pool=www", NULL},
+    {"a shutdown function of a request", forget_script, "route=/shop/cart" POOL, NULL},
     {"between two requests, as Apache leaves it", between_requests_of_apache, NO_REQUEST, NULL},
     {"no interface is known", have_no_sapi, "stale: this PHP is not PHP-FPM", NULL},
     {"php-cgi has the same variables", be_cgi, "stale: this PHP is not PHP-FPM", NULL},
