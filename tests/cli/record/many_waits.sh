@@ -26,22 +26,42 @@ jq -se 'map(select(.type == "ledger"))[0].counters
   | any(.[]; .name == "label-sets-without-room" and .count > 10000)' many.jsonl >/dev/null ||
   fail "the ledger does not say what was left out: $(grep '"ledger"' many.jsonl)"
 
-# Without that label there are few sets, whose time and blame is all there. With it there are so many
-# pairs that blame is by its key alone.
-expect_tenants() {
-  truth=$(grep '^{"flood"' "$work/stdout")
+# Without that label there are few sets, whose time and blame is all there. Its groups do not make
+# fewer sets in the kernel: on a busy machine some totals are not taken out in time.
+expect_blame() {
   "$LABELSCOPE" report few.jsonl --idle show --summary tenant --blame tenant --json >report.json \
     2>"$work/stderr"
-  jq -se --argjson truth "$truth" '(.[0].values | map({key: .value, value: .time_ns}) | from_entries)
+  jq -se --argjson unknown "$2" '(.[0].values | map({key: .value, value: .time_ns}) | from_entries)
       as $time | .[1] as $blame
-    | ($time.steady / $truth.steady - 1 | fabs) < 0.02
-      and ($time.flood / $truth.flood | . > 0.9 and . < 1.15)
-      and all($blame.values[]; (.time_ns / $time[.value] - 1 | fabs) < 0.01
-        and ([.because_of[] | select(.by == "unknown") | .time_ns] | add // 0) < 0.01 * .time_ns)' \
-    report.json >/dev/null || fail "$1: not the time of the tenants: $truth $(cat report.json)"
+    | all($blame.values[]; (.time_ns / $time[.value] - 1 | fabs) < 0.01
+        and ([.because_of[] | select(.by == "unknown") | .time_ns] | add // 0)
+          < $unknown * .time_ns)' report.json >/dev/null ||
+    fail "$1: not the blame of the tenants: $(cat report.json)"
 }
-for rule in --label-deny=turn --label-hash=turn --label-allow=tenant -F99; do
+expect_tenants() {
+  truth=$(grep '^{"flood"' "$work/stdout")
+  expect_blame "$1" "$2"
+  jq -se --argjson truth "$truth" '.[0].values | map({key: .value, value: .time_ns}) | from_entries
+    | (.steady / $truth.steady - 1 | fabs) < 0.02
+      and (.flood / $truth.flood | . > 0.9 and . < 1.15)' report.json >/dev/null ||
+    fail "$1: not the time of the tenants: $truth $(cat report.json)"
+}
+while read -r rule unknown; do
   run record --mode offcpu --overwrite -o few.jsonl --blame tenant "$rule" -- "$MANY_WAITS" 2 180000
   expect_status "$exit_ok" "a recording with $rule"
-  expect_tenants "$rule"
-done
+  expect_tenants "$rule" "$unknown"
+done <<'RULES'
+--label-deny=turn 0.01
+--label-allow=tenant 0.01
+--label-hash=turn 0.15
+RULES
+
+# With that label there are so many pairs that blame is by its key alone.
+run record --mode offcpu --overwrite -o few.jsonl --blame tenant -- "$MANY_WAITS" 2 180000
+expect_status "$exit_ok" "blame of very many label sets"
+expect_blame "all labels" 0.15
+jq -se '.[0].blame_keys == ["tenant"]' few.jsonl >/dev/null ||
+  fail "the recording does not say which keys blame has: $(head -1 few.jsonl)"
+run report few.jsonl --idle show --blame turn
+expect_status "$exit_error" "blame by a label that it does not have"
+expect_said "added up by tenant alone"
