@@ -72,7 +72,7 @@ class LiveCheck {
     } else if (threads.error().code == ErrorCode::kPermission) {
       refusal_ = threads.error();
     }
-    if (process.plan()) note_publishers(*process.plan());
+    if (process.plan()) note_publishers(pid, *process.plan());
     return threads;
   }
 
@@ -128,8 +128,10 @@ class LiveCheck {
     files_.report(report);
     const bool publishes = report.subjects.size() > subjects_before;
     findings_.report(report);
-    for (const auto& [path, finding] : unresolved_) {
-      if (resolved_.count(path) != 0) continue;
+    std::set<std::string> reported;
+    for (const auto& [publisher, finding] : unresolved_) {
+      const std::string& path = publisher.second;
+      if (resolved_.contains(publisher) || !reported.insert(path).second) continue;
       report.problems.push_back(
           {path,
            {ErrorCode::kUnsupported, "its labels cannot be found: " + finding_clause(finding)}});
@@ -159,13 +161,13 @@ class LiveCheck {
     std::string why;  // the reason of the last time
   };
 
-  void note_publishers(const ProcessPlan& plan) {
+  void note_publishers(Pid pid, const ProcessPlan& plan) {
     for (const Publisher& publisher : plan.publishers) {
       if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) continue;
       if (publisher.recipe.kind != LS_RECIPE_NONE) {
-        resolved_.insert(publisher.path);
+        resolved_.insert({pid, publisher.path});
       } else if (!publisher.findings.empty()) {
-        unresolved_.try_emplace(publisher.path, publisher.findings.front());
+        unresolved_.try_emplace({pid, publisher.path}, publisher.findings.front());
       }
     }
     if (plan.publishers.empty()) absence_ = plan.absence();
@@ -185,8 +187,9 @@ class LiveCheck {
   std::map<Pid, WatchedProcess> watched_;
   std::uint64_t taken_ = 0;
   std::set<std::string> remarks_;
-  std::map<std::string, Finding> unresolved_;  // publishers whose variable was not found, by path
-  std::set<std::string> resolved_;
+  // Publishers whose variable was not found. Another process may have another file at that path.
+  std::map<std::pair<Pid, std::string>, Finding> unresolved_;
+  std::set<std::pair<Pid, std::string>> resolved_;
   std::map<std::string, Unread> unread_;  // by process name
   std::string absence_;                   // why a process had no publisher
   std::optional<Error> refusal_;          // why the last process could not be read

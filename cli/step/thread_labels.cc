@@ -27,7 +27,8 @@ ThreadLabels::ThreadLabels(Tid tid, SteppedProcess& process, StepRecord& record)
     : tid_(tid), process_(process), record_(record) {}
 
 ThreadLabels::PublisherId ThreadLabels::id_of(const Publisher& publisher) {
-  return {publisher.path, publisher.load_bias, publisher.recipe.source};
+  return {publisher.path, publisher.load_bias, publisher.recipe.source, publisher.recipe.module_id,
+          publisher.recipe.generation};
 }
 
 bool ThreadLabels::has(const PublisherId& id) const {

@@ -67,7 +67,9 @@ class ThreadLabels {
   std::vector<Address> likely_words(bool contents) const;
 
  private:
-  using PublisherId = std::tuple<std::string, Address, unsigned>;  // path, load bias, label source
+  // Its path, load bias, label source, module ID and generation: a library that is loaded again may
+  // be where it was before, and have another TLS block.
+  using PublisherId = std::tuple<std::string, Address, unsigned, std::uint32_t, std::uint64_t>;
   struct Variable {
     PublisherId publisher;
     LabelWatch watch;
