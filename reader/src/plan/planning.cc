@@ -171,8 +171,11 @@ void Planning::refuse_files(const std::vector<ModuleProblem>& problems) {
 // Code that a program makes at run time lies in files of memory, which labelscope may open only
 // with a capability. They have no publisher.
 bool Planning::may_hide_publisher(const ModuleProblem& problem) const {
-  return target_.is_alive() && problem.error.code != ErrorCode::kMalformed &&
-         problem.error.code != ErrorCode::kUnsupported && !problem.path.starts_with("/memfd:");
+  constexpr std::string_view kOfMemory[] = {"/memfd:", "/anon_hugepage", "/SYSV", "/dev/"};
+  const bool of_memory = std::ranges::any_of(
+      kOfMemory, [&](std::string_view start) { return problem.path.starts_with(start); });
+  return target_.is_alive() && !of_memory && problem.error.code != ErrorCode::kMalformed &&
+         problem.error.code != ErrorCode::kUnsupported;
 }
 
 // The refusal does not say what the file is, but that nothing is known of it.
