@@ -423,6 +423,14 @@ static __always_inline void ls_blame_turns(struct ls_processor* here, struct ls_
   ls_each(LS_TURNS - 1, ls_blame_turn, &rounds);
 }
 
+/* Returns the reason for which a wait of this kind counts. While labels are missing, all waits of a
+ * kind are one total, which has the reason of the first, and so has their blame. */
+static __always_inline __s32 ls_reason_in_part(const struct ls_off_cpu* thread, __u32 part) {
+  if (thread->labels != LS_LABELS_LATER || part >= LS_WAIT_PARTS || thread->late_count[part] == 0)
+    return thread->system_call;
+  return thread->late_call[part];
+}
+
 /* Blames for a wait that has ended: `left_ns`, `woken_ns` and `now` are its moments. */
 static __always_inline void ls_blame_wait(const struct ls_off_cpu* thread, __u64 left_ns,
                                           __u64 woken_ns, __u64 now) {
@@ -436,7 +444,7 @@ static __always_inline void ls_blame_wait(const struct ls_off_cpu* thread, __u64
   if (!here) return;
   here->key.wait.labels = thread->blame_labels;
   here->key.wait.pid = thread->pid;
-  here->key.wait.system_call = thread->system_call;
+  here->key.wait.system_call = ls_reason_in_part(thread, thread->part);
   here->key.wait.part = thread->part;
   if (woken) {
     here->key.who = ls_owner_holds(woken, left_ns) ? woken->owner.who : woken->waker;
@@ -445,6 +453,7 @@ static __always_inline void ls_blame_wait(const struct ls_off_cpu* thread, __u64
     woken->owner.who_lets_go.lock = 0;
   }
   if (now <= woken_ns) return;
+  here->key.wait.system_call = ls_reason_in_part(thread, LS_PART_RUNNABLE);
   if (thread->system_call == LS_CALL_THROTTLED) {
     here->key.wait.part = LS_PART_RUNNABLE;
     here->key.who = (struct ls_blamed){.kind = LS_BLAME_QUOTA};

@@ -76,13 +76,15 @@ static __always_inline void ls_add_late(struct ls_off_cpu* thread, struct ls_num
      * adds its length before it counts, so the length of what is counted is there. */
     __u32 count = *(volatile __u32*)&thread->late_count[part];
     __u64 ns = *(volatile __u64*)&thread->late_ns[part];
+    /* The next wait after the count is 0 has a reason of its own. */
+    __s32 call = *(volatile __s32*)&thread->late_call[part];
     if (count == 0) continue;
     __sync_fetch_and_add(&thread->late_ns[part], -ns);
     __sync_fetch_and_add(&thread->late_count[part], -count);
     struct ls_wait_key key = {
         .labels = numbers.labels,
         .pid = thread->pid,
-        .system_call = thread->system_call,
+        .system_call = call,
         .part = part};
     ls_add_waits(&key, ns, count);
   }
@@ -101,6 +103,7 @@ static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, 
   if (ns == 0 || part >= LS_WAIT_PARTS) return 0;
   thread->account.ns[part] += ns;
   if (thread->labels == LS_LABELS_LATER) {
+    thread->late_call[part] = ls_reason_in_part(thread, part);
     __sync_fetch_and_add(&thread->late_ns[part], ns);
     __sync_fetch_and_add(&thread->late_count[part], 1);
   } else {

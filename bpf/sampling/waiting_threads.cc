@@ -270,7 +270,13 @@ void WaitingThreads::take_open(const Take& take) {
   }
   for (const auto& [tid, thread] : object_.off_cpu_threads()) {
     // Waits whose labels the kernel has not read are in no total. What was drawn of others is.
-    this->take(tid, thread, thread.late_ns, LS_STILL_WAITING, take);
+    for (int part = 0; part < LS_WAIT_PARTS; ++part) {
+      ls_off_cpu late = thread;
+      late.system_call = thread.late_call[part];
+      __u64 parts[LS_WAIT_PARTS] = {};
+      parts[part] = thread.late_ns[part];
+      this->take(tid, late, parts, LS_STILL_WAITING, take);
+    }
     if (thread.labels != LS_LABELS_LATER) this->take(tid, thread, thread.drawn_ns, 0, take);
   }
 }

@@ -242,11 +242,13 @@ struct ls_off_cpu {
   __u64 drawn_ns[LS_WAIT_PARTS];   /* weights of waits that were drawn and not yet sent */
   __u64 late_ns[LS_WAIT_PARTS];    /* waits that count as soon as the labels are read */
   __u32 late_count[LS_WAIT_PARTS]; /* so many waits */
+  __s32 late_call[LS_WAIT_PARTS];  /* system_call of the first of these */
   __u32 pid;                       /* as labelscope counts */
   __s32 system_call;               /* as in ls_sample_head */
   __u32 part;                      /* enum ls_wait_part: its first part */
   __u32 at_work;                   /* its task work is scheduled */
   __u32 tid;                       /* as labelscope counts */
+  __u32 reserved;
   struct ls_wait_account account;
   __u64 left_ran_ns; /* its thread_ns when it left */
   __u64 came_ns;     /* when it got its processor the last time */
@@ -326,7 +328,7 @@ LS_ASSERT(sizeof(struct ls_blamed) == 32);
 LS_ASSERT(sizeof(struct ls_blame_key) == 56);
 LS_ASSERT(sizeof(struct ls_wait_account) == 48);
 LS_ASSERT(sizeof(struct ls_thread_waits) == 80);
-LS_ASSERT(sizeof(struct ls_off_cpu) == 216);
+LS_ASSERT(sizeof(struct ls_off_cpu) == 232);
 LS_ASSERT(sizeof(struct ls_config) == 80);
 LS_ASSERT(sizeof(struct ls_key_choice) == 16 + 8 * LS_MOST_CHOSEN_KEYS);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);

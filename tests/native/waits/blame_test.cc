@@ -238,6 +238,40 @@ TEST_CASE("blame: waits whose labels come late are blamed on who it was") {
   CHECK(of.machine.blamed("victim", "thread 100 hog") == 10 * kUs);
 }
 
+TEST_CASE("blame: waits whose labels come late have one reason in totals and in blame") {
+  Two of;
+  of.victim.in_memory = false;
+  of.victim.in_kernel = true;
+  Machine::call(of.victim, 7);
+  of.wait(10 * kUs, kUs);
+  // On its way to user mode it is stopped, and then throttled.
+  of.machine.change(kCpu, nullptr, Leaving::kStopped);
+  of.machine.pass(20 * kUs);
+  of.machine.wake(of.victim, kOther);
+  of.machine.change(kCpu, &of.victim);
+  of.victim.task.throttled = 1;
+  of.machine.change(kCpu, nullptr, Leaving::kPreempted);
+  of.victim.task.throttled = 0;
+  of.machine.pass(40 * kUs);
+  of.machine.change(kCpu, &of.victim);
+  of.machine.return_to_user(kCpu);
+  const Wait waits{100, "victim", 7, LS_PART_WAITING};
+  const Wait queues{100, "victim", 7, LS_PART_RUNNABLE};
+  const std::map<Wait, Sum> expected{{waits, {30 * kUs, 2}}, {queues, {41 * kUs, 2}}};
+  CHECK(of.machine.waits() == expected);
+  std::map<Wait, std::uint64_t> blamed;
+  for (const auto& [key, sum] : of.machine.blame()) blamed[key.first] += sum.ns;
+  CHECK(blamed == std::map<Wait, std::uint64_t>{{waits, 30 * kUs}, {queues, 41 * kUs}});
+  // The next time they are missing the reason is another one.
+  of.victim.in_memory = false;
+  of.machine.change(kCpu, nullptr, Leaving::kStopped);
+  of.machine.pass(20 * kUs);
+  of.machine.wake(of.victim, kOther);
+  of.machine.change(kCpu, &of.victim);
+  of.machine.return_to_user(kCpu);
+  CHECK(of.machine.waits()[{100, "victim", LS_CALL_STOPPED, LS_PART_WAITING}] == Sum{20 * kUs, 1});
+}
+
 TEST_CASE("blame: a new thread has nothing of the one whose number it has got") {
   Two of;
   of.victim.in_memory = false;
