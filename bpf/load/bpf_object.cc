@@ -461,17 +461,20 @@ Result<ls_counters> BpfObject::counters(std::uint32_t entry) const {
 
 namespace {
 
+template <class Key>
 std::vector<ls_ending> endings_in(int map) {
   std::vector<ls_ending> all;
-  for (const auto& [key, ending] : entries_of<std::uint64_t, ls_ending>(map)) all.push_back(ending);
+  for (const auto& [key, ending] : entries_of<Key, ls_ending>(map)) all.push_back(ending);
   return all;
 }
 
 }  // namespace
 
-std::vector<ls_ending> BpfObject::endings() const { return endings_in(endings_fd_); }
+std::vector<ls_ending> BpfObject::endings() const { return endings_in<std::uint64_t>(endings_fd_); }
 
-std::vector<ls_ending> BpfObject::unsent_ends() const { return endings_in(unsent_ends_fd_); }
+std::vector<ls_ending> BpfObject::unsent_ends() const {
+  return endings_in<ls_end_key>(unsent_ends_fd_);
+}
 
 Status BpfObject::set_wait_unit(std::uint64_t unit_ns) {
   const std::uint32_t zero = 0;

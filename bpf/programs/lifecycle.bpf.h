@@ -32,7 +32,7 @@ static __always_inline void ls_send_thread_end(const struct ls_ending* ending) {
       .identity = ending->identity,
   };
   if (!bpf_ringbuf_output(&ring, &end, sizeof(end), BPF_RB_NO_WAKEUP)) return;
-  __u64 key = (__u64)ending->pid << 32 | ending->tid;
+  struct ls_end_key key = {.time_ns = ending->time_ns, .pid = ending->pid, .tid = ending->tid};
   if (bpf_map_update_elem(&unsent_ends, &key, ending, BPF_ANY))
     ls_add_other(LS_COUNT_LOST_THREAD_NS, ending->thread_ns);
 }
@@ -65,9 +65,9 @@ int on_fork(struct bpf_raw_tracepoint_args* ctx) {
   }
   /* The child does not run yet, so no sample uses the entry before this is set. If the parent's
    * entry was reused for another process while it was copied, these are not the child's recipes. */
-  if (copy->pid != parent_pid) copy->exec_count = child_exec_count + 1;
+  if (!ls_is_entry_of(copy, parent_pid)) copy->exec_count = child_exec_count + 1;
   copy->parent = parent_pid;
-  copy->pid = child_pid;
+  copy->pid = copy->pid_again = child_pid;
   copy->first_pointer_known = 1; /* fork() has saved the register's value for the child */
   ls_stack_on_fork(parent_pid, child_pid);
   struct ls_process_event event = {

@@ -124,11 +124,11 @@ struct {
   __uint(max_entries, 16384);
 } endings SEC(".maps");
 
-/* The ends of threads for whose records the ring had no room, by the process's number and the
- * thread's. User space reads them when it stops. */
+/* The ends of threads for whose records the ring had no room. User space reads them when it stops.
+ */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __type(key, __u64);
+  __type(key, struct ls_end_key);
   __type(value, struct ls_ending);
   __uint(max_entries, LS_MAX_UNSENT_ENDS);
 } unsent_ends SEC(".maps");
@@ -191,6 +191,10 @@ static __always_inline struct ls_found_process ls_find_process(__u32 pid) {
   return found;
 }
 
+static __always_inline _Bool ls_is_entry_of(const struct ls_process* process, __u32 pid) {
+  return process->pid == pid && process->pid_again == pid;
+}
+
 /* Copies what a sample needs from the entry of the current process, which is sampled. After an exec
  * the recipes are still those of the old program. Until user space brings the new ones, the process
  * gets the recipe of a library that is being loaded: there may be labels, and a later plan will
@@ -205,7 +209,7 @@ static __always_inline void ls_copy_process(struct ls_scratch* own,
   own->first_pointer_known = process->first_pointer_known;
   own->plan = process->plan;
   ls_reload();
-  if (own->exec_count != process->exec_count || process->pid != found->pid) {
+  if (own->exec_count != process->exec_count || !ls_is_entry_of(process, found->pid)) {
     own->reading.recipes.count = 1;
     own->reading.recipes.recipe[0].kind = LS_RECIPE_NOT_RELOCATED;
   }

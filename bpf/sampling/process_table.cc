@@ -45,7 +45,7 @@ Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes, bool u
   }
   ls_process value{};
   value.until_exec = until_exec;
-  value.pid = static_cast<std::uint32_t>(raw(pid));
+  value.pid = value.pid_again = static_cast<std::uint32_t>(raw(pid));
   value.recipes.count = static_cast<std::uint32_t>(recipes.size());
   std::ranges::copy(recipes, value.recipes.recipe);
   const auto bytes = std::as_bytes(recipes);

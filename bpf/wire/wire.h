@@ -141,12 +141,23 @@ struct ls_ending {
   __u32 reserved;
 };
 
+/* An end for whose record the ring had no room. A number may be used again meanwhile. */
+struct ls_end_key {
+  __u64 time_ns; /* when it ended */
+  __u32 pid;
+  __u32 tid;
+};
+
 /* So many ends of threads are kept for the end of the recording if the ring has no room. */
 #define LS_MAX_UNSENT_ENDS 4096
 
 /* This is a value of the map of processes. The key is the pid as labelscope's own pid namespace
  * counts. */
 struct ls_process {
+  /* The key of the entry. The kernel uses its room again at once, and copies from the front to the
+   * end: so both words show whose it still is when it was copied. */
+  __u32 pid;
+  __u32 reserved;
   struct ls_recipes recipes;
   __u32 exec_count; /* the recipes are for the program after so many execs */
   __u32 parent;     /* 0 unless on_fork() made this entry */
@@ -155,8 +166,8 @@ struct ls_process {
   __u32 first_pointer_known;
   __u32 until_exec; /* it is still labelscope's own child: samples count after an exec */
   __u64 plan;       /* distinguishes recipes: equal label bytes under others mean something else */
-  __u32 pid;        /* the key, which says whose entry it is still when it was copied */
-  __u32 reserved;
+  __u32 pid_again;
+  __u32 reserved_too;
 };
 
 /* As many entries as `maybe_recorded` has. */
@@ -320,7 +331,8 @@ LS_ASSERT(sizeof(struct ls_process_event) == 48);
 LS_ASSERT(sizeof(struct ls_thread_end) == 40);
 LS_ASSERT(sizeof(struct ls_thread_time) == 24);
 LS_ASSERT(sizeof(struct ls_ending) == 32);
-LS_ASSERT(sizeof(struct ls_process) == 40 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
+LS_ASSERT(sizeof(struct ls_process) == 48 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
+LS_ASSERT(sizeof(struct ls_end_key) == 16);
 LS_ASSERT(sizeof(struct ls_label_set_head) == 24);
 LS_ASSERT(sizeof(struct ls_wait_key) == 24);
 LS_ASSERT(sizeof(struct ls_wait_total) == 144);

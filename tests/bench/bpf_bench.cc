@@ -109,7 +109,7 @@ BpfBench::~BpfBench() { bench_bpf__destroy(skeleton_); }
 
 Status BpfBench::set_process(Pid pid, const ls_tls_recipe& recipe) {
   ls_process process{};
-  process.pid = static_cast<std::uint32_t>(raw(pid));
+  process.pid = process.pid_again = static_cast<std::uint32_t>(raw(pid));
   process.recipes.count = 1;
   process.recipes.recipe[0] = recipe;
   const int fd = bpf_map__fd(skeleton_->maps.processes);

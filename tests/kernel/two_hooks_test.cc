@@ -94,7 +94,7 @@ class TwoHooks {
     const Pid pid = child.pid();
     std::uint32_t execs = 0;
     ls_process process{};
-    process.pid = static_cast<std::uint32_t>(raw(pid));
+    process.pid = process.pid_again = static_cast<std::uint32_t>(raw(pid));
     process.recipes.count = 1;
     process.recipes.recipe[0] = child.recipe();
     process.first_pointer_known = 1;

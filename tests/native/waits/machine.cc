@@ -116,7 +116,7 @@ void Machine::record(int pid, std::uint32_t exec_count) {
   process.recipes.count = 1;
   process.recipes.recipe[0].kind = LS_TP_OFFSET;
   process.plan = 7;
-  process.pid = key;
+  process.pid = process.pid_again = key;
   process.first_pointer_known = 1;
   process.exec_count = exec_count;
   put("maybe_recorded", key % LS_PID_REMAINDERS, std::uint32_t{1});

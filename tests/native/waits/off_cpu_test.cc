@@ -308,6 +308,39 @@ TEST_CASE("off_cpu: a new thread waits for its first processor") {
   CHECK(of.machine.known(second).account.begun_ns == of.machine.now() - 30 * kUs);
 }
 
+TEST_CASE("off_cpu: recipes that another process has overwritten are not used") {
+  OneThread of;
+  wait(of.machine, of.thread, 10 * kUs);
+  auto process = value_of<ls_process>("processes", std::uint32_t{100});
+  // The kernel has come so far with the copy, or is done.
+  process.pid = 200;
+  if (GENERATE(true, false)) process.pid_again = 200;
+  ++process.plan;
+  put("processes", std::uint32_t{100}, process);
+  wait(of.machine, of.thread, 20 * kUs);
+  CHECK(of.machine.waited("acme") == 10 * kUs);
+  CHECK(of.machine.waited("#" + std::to_string(LS_UNREADABLE_NOT_RELOCATED)) == 20 * kUs);
+}
+
+TEST_CASE("off_cpu: ends of threads that are not sent are all kept, also those of one number") {
+  OneThread of;
+  fake_ring_is_full = true;
+  for (int i = 0; i < 3; ++i) {
+    FakeThread& thread = of.machine.thread(100, 101);
+    of.machine.change(kOther, &thread);
+    of.machine.pass(10 * kUs);
+    of.machine.exit(kOther);
+    of.machine.change(kOther, nullptr, Leaving::kDead);
+    of.machine.pass(kUs);
+    of.machine.free(thread);
+  }
+  std::uint64_t ns = 0;
+  for (const auto& [key, ending] : entries_of<ls_end_key, ls_ending>("unsent_ends"))
+    ns += ending.thread_ns;
+  CHECK(ns == 30 * kUs);
+  CHECK(of.machine.counted(LS_COUNT_LOST_THREAD_NS) == 0);
+}
+
 TEST_CASE("off_cpu: what is not recorded has no waits, and ceases to have some") {
   Machine machine(false);
   FakeThread& foreign = machine.process(300, false);
