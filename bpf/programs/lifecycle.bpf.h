@@ -99,7 +99,11 @@ int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (struct task_struct*)ctx->args[0];
   struct ls_ids ids = ls_ids_of(task, config.pid_namespace);
   __u32* exec_count = ls_find_process(ids.pid).exec_count;
-  if (!exec_count) return 0;
+  __u64 process = (__u64)BPF_CORE_READ(task, signal);
+  if (!exec_count) {
+    const __u32* ended = bpf_map_lookup_elem(&ended_processes, &process);
+    if (!ended || *ended != ids.pid) return 0;
+  }
   __u64 key = (__u64)task;
   struct ls_ending ending = {.thread_ns = ls_time_of(task),
                              .pid = ids.pid,
@@ -108,7 +112,8 @@ int on_exit(struct bpf_raw_tracepoint_args* ctx) {
                              .identity = ls_identity_of(key)};
   /* If the map is full, only the CPU time of the thread's last moments is lost. */
   if (bpf_map_update_elem(&endings, &key, &ending, BPF_ANY)) ls_send_thread_end(&ending);
-  if (BPF_CORE_READ(task, signal, live.counter) != 0) return 0; /* other threads go on */
+  if (!exec_count || BPF_CORE_READ(task, signal, live.counter) != 0) return 0; /* others go on */
+  bpf_map_update_elem(&ended_processes, &process, &ids.pid, BPF_ANY);
   struct ls_process_event event = {.pid = ids.pid, .exec_count = *exec_count};
   ls_send_event(&event, LS_RECORD_EXIT, LS_COUNT_DROPPED_EXIT);
   bpf_map_delete_elem(&processes, &ids.pid);

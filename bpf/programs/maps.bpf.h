@@ -116,6 +116,15 @@ struct {
   __uint(max_entries, 4096);
 } exec_counts SEC(".maps");
 
+/* Processes that have ended lately, by their `signal_struct`, which all threads of a process share.
+ * A thread may announce its end after the last one has. */
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __type(key, __u64);
+  __type(value, __u32);
+  __uint(max_entries, 1024);
+} ended_processes SEC(".maps");
+
 /* The key is the address of the task_struct, which no other task has until this one is freed. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);

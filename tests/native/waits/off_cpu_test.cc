@@ -322,6 +322,31 @@ TEST_CASE("off_cpu: recipes that another process has overwritten are not used") 
   CHECK(of.machine.waited("#" + std::to_string(LS_UNREADABLE_NOT_RELOCATED)) == 20 * kUs);
 }
 
+TEST_CASE("off_cpu: a thread that announces its end after the last one has one, too") {
+  OneThread of;
+  FakeThread& second = of.machine.thread(100, 101);
+  of.machine.change(kOther, &second);
+  of.machine.pass(10 * kUs);
+  --second.task.signal->live.counter;  // and then its processor is late
+  of.machine.exit(kCpu);
+  CHECK(count_elements("exec_counts") == 0);
+  ++second.task.signal->live.counter;
+  of.machine.exit(kOther);
+  CHECK(of.machine.sent<ls_process_event>(LS_RECORD_EXIT).size() == 1);
+  of.machine.change(kOther, nullptr, Leaving::kDead);
+  of.machine.free(second);
+  const auto ends = of.machine.sent<ls_thread_end>(LS_RECORD_THREAD_END);
+  REQUIRE(ends.size() == 1);
+  CHECK(ends[0].tid == 101);
+  CHECK(ends[0].thread_ns == 10 * kUs);
+  // The number is another process's, which is not recorded.
+  FakeThread& other = of.machine.process(100, false);
+  of.machine.change(kOther, &other);
+  of.machine.exit(kOther);
+  of.machine.free(other);
+  CHECK(of.machine.sent<ls_thread_end>(LS_RECORD_THREAD_END).empty());
+}
+
 TEST_CASE("off_cpu: ends of threads that are not sent are all kept, also those of one number") {
   OneThread of;
   fake_ring_is_full = true;
