@@ -14,6 +14,8 @@
 namespace labelscope::cli {
 namespace {
 
+__extension__ using Wide = unsigned __int128;
+
 constexpr std::array<std::string_view, LS_BLAME_KIND_COUNT> kNames{
     "unknown", "thread",        "process", "timer", "interrupt",
     "kernel",  "still-waiting", "owner",   "quota"};
@@ -81,41 +83,50 @@ void complete_blame(Profile& profile) {
     row.by.label_set = set_of(row.by.label_set);
   }
   merge_equal_blame(profile.blame);
-  struct Parts {
+  struct Sum {
     std::uint64_t time_ns = 0;
     std::uint64_t count = 0;
-    BlameRow* longest = nullptr;
   };
-  std::map<WaitGroup, Parts> blamed;
-  for (BlameRow& row : profile.blame) {
+  std::map<WaitGroup, Sum> blamed;
+  for (const BlameRow& row : profile.blame) {
     if (row.by.kind == LS_BLAME_NOBODY_YET) continue;
-    Parts& parts = blamed[row];
-    parts.time_ns += row.time_ns;
-    parts.count += row.count;
-    if (parts.longest == nullptr || row.time_ns > parts.longest->time_ns) parts.longest = &row;
+    Sum& sum = blamed[row];
+    sum.time_ns += row.time_ns;
+    sum.count += row.count;
   }
-  std::map<WaitGroup, Parts> totals;
+  std::map<WaitGroup, Sum> totals;
   for (const WaitRow& row : profile.waits) {
     WaitGroup group = group_of(row);
     group.label_set = set_of(group.label_set);
-    Parts& total = totals[group];
+    Sum& total = totals[group];
     total.time_ns += row.time_ns;
     total.count += row.count;
   }
-  std::vector<BlameRow> unknown;
+  std::map<WaitGroup, std::uint64_t> left;  // of each total that has less than its parts
+  for (const auto& [group, sum] : blamed) left[group] = 0;
   for (const auto& [group, total] : totals) {
-    const Parts& parts = blamed[group];
-    if (parts.time_ns > total.time_ns) {
-      const std::uint64_t excess = parts.time_ns - total.time_ns;
-      parts.longest->time_ns -= std::min(excess, parts.longest->time_ns);
+    const Sum sum = blamed[group];
+    left[group] = total.time_ns;
+    if (sum.time_ns < total.time_ns) {
+      BlameRow unknown{group, total.time_ns - sum.time_ns, 0, {}};
+      unknown.count = total.count - std::min(total.count, sum.count);
+      profile.blame.push_back(std::move(unknown));
     }
-    if (parts.time_ns >= total.time_ns) continue;
-    unknown.push_back({group,
-                       total.time_ns - parts.time_ns,
-                       total.count - std::min(total.count, parts.count),
-                       {}});
+    if (sum.time_ns <= total.time_ns) left.erase(group);
   }
-  profile.blame.insert(profile.blame.end(), unknown.begin(), unknown.end());
+  if (left.empty()) return;
+  for (BlameRow& row : profile.blame) {
+    const auto total = left.find(row);
+    if (row.by.kind == LS_BLAME_NOBODY_YET || total == left.end()) continue;
+    // Each part gets its share of what the parts before it have left.
+    Sum& parts = blamed[row];
+    const auto share = static_cast<std::uint64_t>(Wide{total->second} * row.time_ns /
+                                                  std::max<Wide>(parts.time_ns, 1));
+    parts.time_ns -= row.time_ns;
+    total->second -= share;
+    row.time_ns = share;
+  }
+  std::erase_if(profile.blame, [](const BlameRow& row) { return row.time_ns == 0; });
 }
 
 void merge_equal_blame(std::vector<BlameRow>& rows) {

@@ -30,10 +30,11 @@ constexpr bool is_blamed_thread(ls_blame_kind kind) {
 // until then each of them has the exact length of a wait.
 void blame_open_waits(Profile& profile);
 
-// Makes the rows of each total add up to it: what is missing is unknown. The kernel's programs add
-// to a total and to its parts one after the other, so parts may exceed it by some microseconds:
-// these are taken off the longest part. If blame was divided by some keys alone
-// (Profile::blame_keys), so are all its rows from here on, also those from before that.
+// Makes the rows of each total add up to it: what is missing is unknown. If parts exceed it, each
+// gets its share. This may be some microseconds, since the kernel's programs add to a total and to
+// its parts one after the other; or what the kernel had room for in the parts alone; or what
+// samples of other labels have got (fit_waits.h). If blame was divided by some
+// keys alone (Profile::blame_keys), so are all its rows from here on, also those from before that.
 void complete_blame(Profile& profile);
 
 // Adds up rows that have become equal.

@@ -19,6 +19,7 @@ struct Fit {
   std::uint64_t weight_ns = 0;  // that they have
   std::uint64_t given_ns = 0;   // so much of time_ns has been given to samples
   Index heaviest = kNoIndex;    // the row that gets what is left
+  bool is_total = false;        // Profile::waits has it
 };
 
 // What totals and samples have in common whose labels were read alike, and decoded otherwise.
@@ -29,7 +30,10 @@ class Fitting {
   Fitting(Profile& profile, const UnknownWaits& unknown, std::span<const Index> without_lost)
       : profile_(profile), without_lost_(without_lost) {
     for (const ValueType& value : profile.values) waits_.push_back(is_wait(value));
-    for (const WaitRow& total : profile.waits) fits_[total].time_ns += total.time_ns;
+    for (const WaitRow& total : profile.waits) {
+      fits_[total].time_ns += total.time_ns;
+      fits_[total].is_total = true;
+    }
     for (std::size_t value = 0; value < profile.values.size(); ++value) {
       unknown_.push_back({.time_ns = spread(static_cast<std::uint8_t>(value), unknown[value])});
     }
@@ -43,6 +47,7 @@ class Fitting {
     for (auto& [group, fit] : fits_) end(fit);
     for (Fit& fit : unknown_) end(fit);
     for (const WaitRow& total : profile_.waits) add_unsampled(total);
+    settle_totals(sampled);
     std::uint64_t without_sample = 0;
     for (const Fit& fit : unknown_) without_sample += fit.heaviest == kNoIndex ? fit.time_ns : 0;
     return without_sample;
@@ -221,6 +226,29 @@ class Fitting {
     row.value = total.value;
     fit.heaviest = static_cast<Index>(profile_.rows.size());
     profile_.rows.push_back(row);
+  }
+
+  // Totals have what their samples have: not what they have lent, and samples of no total get one,
+  // of which no wait was counted.
+  void settle_totals(std::size_t sampled) {
+    for (WaitRow& total : profile_.waits) total.time_ns = fits_[total].time_ns;
+    std::map<WaitGroup, std::uint64_t> estimated;
+    for (std::size_t i = 0; i < sampled; ++i) {
+      const SampleRow& row = profile_.rows[i];
+      if (!is_fitted(row) || row.weight_ns == 0) continue;
+      const WaitGroup* group = group_with_total(row);
+      if (group == nullptr) {
+        estimated[group_of(row)] += row.weight_ns;
+      } else if (!fits_[*group].is_total) {
+        estimated[*group] += row.weight_ns;
+      }
+    }
+    for (const auto& [group, time_ns] : estimated) {
+      WaitRow total;
+      static_cast<WaitGroup&>(total) = group;
+      total.time_ns = time_ns;
+      profile_.waits.push_back(total);
+    }
   }
 
   Profile& profile_;

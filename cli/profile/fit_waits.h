@@ -23,7 +23,7 @@ using UnknownWaits = std::array<std::uint64_t, kMostValueTypes>;
 // Makes the weights of samples of waits add up to the totals `profile.waits`. Those of open waits
 // (LS_STILL_WAITING) are exact and stay. A total without a sample becomes a row without a stack,
 // which counts no sample. Samples that belong to no total get a part of the totals of their process
-// and reason.
+// and reason, which these totals then no longer have, but one that counts no wait.
 //
 // The `unknown` time of a kind is divided as samples say: those of no total have what they weigh of
 // the whole, and totals what they lack. Returns what nothing could have.

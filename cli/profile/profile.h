@@ -130,7 +130,7 @@ struct WaitGroup {
 // All waits of a group that have ended, sampled or not.
 struct WaitRow : WaitGroup {
   std::uint64_t time_ns = 0;
-  std::uint64_t count = 0;
+  std::uint64_t count = 0;  // 0: their time is estimated from samples (fit_waits.h)
   std::array<std::uint64_t, LS_WAIT_BUCKETS> lengths{};  // waits by length (sample_kind.h)
 };
 

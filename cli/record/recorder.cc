@@ -27,7 +27,8 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
       options_(options),
       process_labels_(options.process_labels),
       clocks_(options.clocks),
-      builder_(options.timed_samples, options.period_ns, options.labels, options.kinds),
+      builder_(options.timed_samples, options.period_ns, options.labels, options.kinds,
+               options.most_label_sets),
       planner_(PlannerOptions{
           .variables = options.variables, .presets = options.presets, .noticed = options.noticed}),
       variables_seen_(options.variables.size()),

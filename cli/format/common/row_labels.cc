@@ -63,6 +63,7 @@ RowLabels::RowLabels(const Profile& profile) : profile_(profile) {
     a_thread_of_.try_emplace(raw(profile.threads[i].pid), static_cast<Index>(i));
   }
   for (std::size_t i = 0; i < profile.waits.size(); ++i) {
+    if (profile.waits[i].count == 0) continue;
     waits_.emplace(profile.waits[i], static_cast<Index>(profile.threads.size() + i));
   }
 }

@@ -437,6 +437,7 @@ Result<ReadRecording> Reader::finish(bool cut_line) {
   };
   settle(profile.rows);
   settle(profile.waits);
+  settle(profile.blame);
   if (Status status = check_tables(profile); !status) return std::move(status).error();
   if (damaged_ != 0) {
     read_.lost.push_back(counted(damaged_, "line", "lines") + " cannot be read, the first one is " +
