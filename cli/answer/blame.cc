@@ -71,6 +71,8 @@ class Sides {
         return {Kind::kKernel};
       case LS_BLAME_QUOTA:
         return {Kind::kQuota};
+      case LS_BLAME_MANY:
+        return {Kind::kMany};
       case LS_BLAME_NOBODY_YET:
         return {Kind::kStillWaiting};
       case LS_BLAME_UNKNOWN:
@@ -104,6 +106,8 @@ std::string shown(const BlameName& name) {
       return "(kernel)";
     case Kind::kQuota:
       return "(quota)";
+    case Kind::kMany:
+      return "(many others)";
     case Kind::kStillWaiting:
       return "(still waiting)";
     case Kind::kUnknown:
@@ -131,6 +135,8 @@ std::string_view word_of(Kind kind) {
       return blame_kind_name(LS_BLAME_KERNEL);
     case Kind::kQuota:
       return blame_kind_name(LS_BLAME_QUOTA);
+    case Kind::kMany:
+      return blame_kind_name(LS_BLAME_MANY);
     case Kind::kStillWaiting:
       return blame_kind_name(LS_BLAME_NOBODY_YET);
     case Kind::kUnknown:

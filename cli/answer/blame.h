@@ -35,6 +35,7 @@ struct BlameName {
     kInterrupt,
     kKernel,
     kQuota,  // its own limit of CPU time
+    kMany,   // one of more than have a column
     kStillWaiting,
     kUnknown,
   };

@@ -18,7 +18,7 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr std::array<std::string_view, LS_BLAME_KIND_COUNT> kNames{
     "unknown", "thread",        "process", "timer", "interrupt",
-    "kernel",  "still-waiting", "owner",   "quota"};
+    "kernel",  "still-waiting", "owner",   "quota", "many-others"};
 
 // What a row has in common with its total, a WaitRow.
 const WaitGroup& group_of(const WaitGroup& row) { return row; }

@@ -79,8 +79,8 @@ class NumberedLabels {
 
   // The numbers that have not come among so many others are forgotten. The kernel knows far fewer,
   // and sends the labels of one that comes again.
-  static constexpr std::size_t kMostNumbers = std::size_t{1} << 21;
-  static constexpr std::size_t kMostNamed = std::size_t{1} << 18;
+  static constexpr std::size_t kMostNumbers = std::size_t{1} << 20;
+  static constexpr std::size_t kMostNamed = std::size_t{1} << 17;
 
   const LabelRules& rules_;
   std::size_t most_sets_;

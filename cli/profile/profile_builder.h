@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "cli/profile/fit_waits.h"
 #include "cli/profile/index_table.h"
 #include "cli/profile/label_rules.h"
+#include "cli/profile/most_rows.h"
 #include "cli/profile/numbered_labels.h"
 #include "cli/profile/profile.h"
 #include "cli/profile/time_accounts.h"
@@ -75,13 +77,15 @@ class ProfileBuilder {
  public:
   // `timed_samples`: how many samples have a row each, with their time; later ones share rows.
   // `period_ns`: between two samples of a thread that runs, on average. `kinds`: of the samples
-  // that will come; each is a value type, whether or not any come. `most_sets`: as NumberedLabels.
+  // that will come; each is a value type, whether or not any come. `limits`: of what is kept of
+  // waits.
   ProfileBuilder(std::size_t timed_samples, std::uint64_t period_ns, LabelRules rules = {},
                  std::span<const ls_sample_kind> kinds = kOnCpuOnly,
-                 std::size_t most_sets = NumberedLabels::kMostSets)
+                 const WaitLimits& limits = {})
       : timed_samples_(timed_samples),
         rules_(std::move(rules)),
-        numbered_(rules_, most_sets),
+        limits_(limits),
+        numbered_(rules_, limits.label_sets),
         accounts_(profile_, period_ns) {
     profile_.values.clear();
     value_of_kind_.fill(kNoValue);
@@ -120,6 +124,12 @@ class ProfileBuilder {
                   bool early = false);
   void add_blame(std::span<const BlameTotal> totals, const FindProcessOfWaits& find,
                  bool early = false);
+  // Waits that have no total, or no blame, of their own, because there are more than WaitLimits.
+  struct LeftOut {
+    std::uint64_t waits = 0;
+    std::uint64_t blamed_waits = 0;
+  };
+  const LeftOut& left_out() const { return left_out_; }
   // Settles the accounts, and fits the weights of waits, which have errors of chance, to their
   // totals. Moves out threads, locations, stacks, label sets and rows, and the ledger of time. The
   // caller fills in the rest of the Profile.
@@ -138,7 +148,7 @@ class ProfileBuilder {
   Index intern_location(Address address, Index module, bool by_frame_pointer = false);
   const Decoded& decode(const Sample& sample, ProcessContext& process);
   Index intern_label_set(LabelSet labels);
-  WaitRow row_of(const WaitTotal& total, const ProcessOfWaits& of, bool early);
+  std::optional<WaitRow> row_of(const WaitTotal& total, const ProcessOfWaits& of, bool early);
   Index set_with_reason(LabelSet labels, const WaitTotal& total, const ProcessOfWaits& of);
   void fit_totals();
   // A sample whose row is not looked up yet, because the memory for that is on its way. To stand
@@ -163,6 +173,7 @@ class ProfileBuilder {
 
   std::size_t timed_samples_;
   LabelRules rules_;
+  WaitLimits limits_;
   NumberedLabels numbered_;
   LabelChanges label_changes_;
   MetKeys met_keys_;
@@ -178,6 +189,10 @@ class ProfileBuilder {
   // Label sets with the reason of a wait, by NumberedLabels::Settled::set and system call.
   using SetsWithReason = std::unordered_map<std::uint64_t, Index, SecretHash>;
   std::map<std::pair<std::uint8_t, ls_sample_kind>, SetsWithReason> with_reason_;
+  std::size_t sets_with_reason_ = 0;
+  // Programs wait in a few system calls. So many for each label set have a place.
+  static constexpr std::size_t kMostReasons = 8;
+  LeftOut left_out_;
   bool has_totals_ = false;
   UnknownWaits unknown_{};
   // Those whose numbers are not known yet, because a record was lost that is sent again.

@@ -28,7 +28,7 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
       process_labels_(options.process_labels),
       clocks_(options.clocks),
       builder_(options.timed_samples, options.period_ns, options.labels, options.kinds,
-               options.most_label_sets),
+               options.limits),
       planner_(PlannerOptions{
           .variables = options.variables, .presets = options.presets, .noticed = options.noticed}),
       variables_seen_(options.variables.size()),
@@ -515,6 +515,8 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   ledger.counters[Counter::kMappingsForgotten] = modules_.forgotten();
   count_labels(builder_.label_changes(), ledger);
   ledger.counters[Counter::kLabelSetsWithoutRoom] = builder_.numbered().numbers_with_lost_keys();
+  ledger.counters[Counter::kWaitRowsWithoutRoom] = builder_.left_out().waits;
+  ledger.counters[Counter::kBlameRowsWithoutRoom] = builder_.left_out().blamed_waits;
   settle_unplanned(profile);
   if (builder_.numbered().has_sets_of_blame()) profile.blame_keys = options_.blame;
   if (profile.has_blame) complete_blame(profile);

@@ -60,7 +60,7 @@ class Recorder final : private EventHandler {
     ModulePresets presets{};                // labels of stock servers
     ModulePresets noticed{};                // PlannerOptions::noticed
     std::vector<std::string> blame{};  // keys by which waits are blamed on who made threads wait
-    std::size_t most_label_sets = NumberedLabels::kMostSets;  // ProfileBuilder
+    WaitLimits limits{};
     KernelClocks clocks{};
   };
 

@@ -16,7 +16,10 @@ enum ls_blame_kind {
   LS_BLAME_OWNER = 7, /* a thread of the same process, which held the lock when the wait began */
   LS_BLAME_QUOTA =
       8, /* the thread's group or itself had used up its CPU time (LS_CALL_THROTTLED) */
-  LS_BLAME_KIND_COUNT = 9
+  /* One of very many threads or processes, which are not kept apart. The kernel's programs do not
+   * use it. */
+  LS_BLAME_MANY = 9,
+  LS_BLAME_KIND_COUNT = 10
 };
 
 #endif /* LABELSCOPE_BLAME_KIND_H */

@@ -187,6 +187,13 @@ constexpr CounterText kTexts[] = {
      "a process makes them without end; samples in code that is gone when they are looked at have "
      "no name"},
 
+    {kWaitRowsWithoutRoom, "wait-rows-without-room", kProblem,
+     "waits whose time was shared out by samples alone",
+     "more processes and label sets have waited than 131,072: those that waited least"},
+    {kBlameRowsWithoutRoom, "blame-rows-without-room", kProblem,
+     "waits that are blamed on (many others), or on nobody",
+     "more label sets made each other wait than 262,144 pairs: those with least time"},
+
     {kLabelsLeftOut, "labels-left-out", kStatistic,
      "labels of samples left out by --label-deny or --label-allow"},
     {kLabelsHashed, "labels-hashed", kStatistic, "labels of samples hashed by --label-hash"},

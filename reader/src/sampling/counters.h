@@ -89,6 +89,8 @@ enum class Counter : std::uint8_t {
   kSamplesWithFpFrames,
   kFpFrames,
   kMappingsForgotten,
+  kWaitRowsWithoutRoom,
+  kBlameRowsWithoutRoom,
   // The rules for labels count these, and what is done with them at the end.
   kLabelsLeftOut,
   kLabelsHashed,

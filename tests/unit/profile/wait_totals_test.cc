@@ -285,7 +285,7 @@ constexpr std::size_t kRoom = 100;
 Profile of_many_requests(const LabelRules& rules) {
   FakeShop shop;
   const FindProcessOfWaits find = [&](Pid) { return process_of_waits(shop); };
-  ProfileBuilder builder(10'000, 1000, rules, kWaitKinds, kRoom);
+  ProfileBuilder builder(10'000, 1000, rules, kWaitKinds, {.label_sets = kRoom});
   for (std::uint32_t part = 0; part < 10; ++part) {
     std::vector<WaitTotal> waits;
     std::vector<BlameTotal> blame;

@@ -1,6 +1,6 @@
 // Made-up recordings of waits (made_up_waits.h). Whatever comes, the sums must hold: samples have
-// the time of the totals, totals that of the machine, and each row of blame adds up to its total, in
-// the recording and in what is made of it.
+// the time of the totals, totals that of the machine, and each row of blame adds up to its total,
+// in the recording and in what is made of it.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -159,7 +159,7 @@ struct Recorded {
 };
 
 Recorded record(std::uint64_t seed, const WaitFaults& faults,
-                std::size_t most_sets = NumberedLabels::kMostSets) {
+                const WaitLimits& limits = {}) {
   auto owned = std::make_unique<MadeUpWaits>(seed, faults);
   Recorded all;
   all.machine = owned.get();
@@ -168,7 +168,7 @@ Recorded record(std::uint64_t seed, const WaitFaults& faults,
                             .kinds = kKinds,
                             .period_ns = MadeUpWaits::kPeriodNs,
                             .blame = {"tenant"}};
-  options.most_label_sets = most_sets;
+  options.limits = limits;
   all.recorder = std::make_unique<Recorder>(std::move(owned), options);
   Recorder& recorder = *all.recorder;
   REQUIRE(recorder.add_before_exec(all.machine->first(), UniqueFd()));
@@ -318,7 +318,8 @@ TEST_CASE("wait streams: of more label sets than there is room for, other labels
   for (std::uint64_t seed = 1; seed <= streams(); ++seed) {
     INFO("seed " << seed);
     const Recorded all =
-        record(seed, {.number_forgotten = 0.2, .sample_dropped = 0.2, .requests = 1000}, 16);
+        record(seed, {.number_forgotten = 0.2, .sample_dropped = 0.2, .requests = 1000},
+               {.label_sets = 16});
     check_truth(all);
     check_exact(all);
     check_sums(all.profile);
