@@ -9,6 +9,7 @@
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
 #include "cli/profile/blame.h"
+#include "cli/profile/idle.h"
 #include "cli/profile/index_table.h"
 #include "cli/profile/value_types.h"
 #include "cli/profile/wait_reason.h"
@@ -45,7 +46,8 @@ class Sides {
     // A process may make others wait, and have no sample of its own.
     if (key == kPidKey) return std::to_string(raw(side.pid));
     const auto process = processes_.find(raw(side.pid));
-    if (key == kCommKey && process != processes_.end()) return process->second->comm;
+    if (key == kCommKey && process != processes_.end() && !process->second->comm.empty())
+      return process->second->comm;
     return std::nullopt;
   }
 
@@ -110,6 +112,8 @@ std::string shown(const BlameName& name) {
       return "(many others)";
     case Kind::kStillWaiting:
       return "(still waiting)";
+    case Kind::kIdle:
+      return std::string(kIdleText);
     case Kind::kUnknown:
       break;
   }
@@ -139,6 +143,7 @@ std::string_view word_of(Kind kind) {
       return blame_kind_name(LS_BLAME_MANY);
     case Kind::kStillWaiting:
       return blame_kind_name(LS_BLAME_NOBODY_YET);
+    case Kind::kIdle:
     case Kind::kUnknown:
       break;
   }
@@ -154,8 +159,19 @@ struct Column {
   std::vector<std::uint64_t> times{};
 };
 
+using Line = std::pair<BlameName, BlameLine>;
+
+// Returns the lines that a table shows: no more than it may have, and that of waits for work.
+std::vector<const Line*> shown_lines(const BlameMatrix& matrix, const SummaryStyle& style) {
+  std::vector<const Line*> lines;
+  for (const Line& line : matrix.lines) {
+    if (lines.size() < style.max_values || line.first.kind == Kind::kIdle) lines.push_back(&line);
+  }
+  return lines;
+}
+
 // Returns the columns that fit into the line, and one with the sum of all others.
-std::vector<Column> columns_of(const BlameMatrix& matrix, std::size_t lines,
+std::vector<Column> columns_of(const BlameMatrix& matrix, const std::vector<const Line*>& lines,
                                const SummaryStyle& style, std::size_t room) {
   constexpr std::size_t kWidestTitle = 24;
   std::vector<Column> columns;
@@ -169,8 +185,8 @@ std::vector<Column> columns_of(const BlameMatrix& matrix, std::size_t lines,
     const std::size_t rest = is_last ? 0 : kTimeWidth + 4;  // for "(12 others)"
     const bool fits = style.width == 0 || used + column.width + rest <= room;
     if (shown_columns > 0 && (!fits || shown_columns == style.max_values)) break;
-    for (std::size_t i = 0; i < lines; ++i) {
-      const auto& parts = matrix.lines[i].second.because_of;
+    for (const Line* line : lines) {
+      const auto& parts = line->second.because_of;
       const auto part = parts.find(name);
       column.times.push_back(part == parts.end() ? 0 : part->second.time_ns);
     }
@@ -181,8 +197,8 @@ std::vector<Column> columns_of(const BlameMatrix& matrix, std::size_t lines,
   if (shown_columns == matrix.columns.size()) return columns;
   Column others{"(" + std::to_string(matrix.columns.size() - shown_columns) + " others)"};
   others.width = std::max(kTimeWidth, count_columns(others.title) + 2);
-  for (std::size_t i = 0; i < lines; ++i) {
-    std::uint64_t rest = matrix.lines[i].second.whole.time_ns;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::uint64_t rest = lines[i]->second.whole.time_ns;
     for (const Column& column : columns) rest -= column.times[i];
     others.times.push_back(rest);
   }
@@ -192,11 +208,9 @@ std::vector<Column> columns_of(const BlameMatrix& matrix, std::size_t lines,
 
 void render(const BlameMatrix& matrix, std::string_view key, const SummaryStyle& style,
             std::ostream& out) {
-  const std::size_t lines = std::min(matrix.lines.size(), style.max_values);
+  const std::vector<const Line*> lines = shown_lines(matrix, style);
   std::size_t width = count_columns(escape_terminal(key));
-  for (std::size_t i = 0; i < lines; ++i) {
-    width = std::max(width, count_columns(shown(matrix.lines[i].first)));
-  }
+  for (const Line* line : lines) width = std::max(width, count_columns(shown(line->first)));
   const std::size_t most =
       style.width == 0 ? kWidestText : std::max<std::size_t>(16, style.width / 4);
   width = std::min(width, most);
@@ -212,8 +226,8 @@ void render(const BlameMatrix& matrix, std::string_view key, const SummaryStyle&
     out << right(title, column.width);
   }
   out << '\n';
-  for (std::size_t i = 0; i < lines; ++i) {
-    const auto& [name, line] = matrix.lines[i];
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto& [name, line] = *lines[i];
     std::string text = fitted(shown(name), width, style);
     if (name.kind != Kind::kValue) text = paint(style.color, kDim, std::move(text));
     out << text << right(time_text(line.whole.time_ns), kTimeWidth);
@@ -222,8 +236,8 @@ void render(const BlameMatrix& matrix, std::string_view key, const SummaryStyle&
     }
     out << '\n';
   }
-  if (lines < matrix.lines.size()) {
-    out << "(" << matrix.lines.size() - lines << " more rows are in --json)\n";
+  if (lines.size() < matrix.lines.size()) {
+    out << "(" << matrix.lines.size() - lines.size() << " more rows are in --json)\n";
   }
   if (matrix.whole.owner_ns != 0) {
     out << "(" << time_text(matrix.whole.owner_ns)
@@ -275,19 +289,24 @@ std::string why_no_blame_by(const Profile& profile, std::string_view key) {
          " alone, and not by " + std::string(key);
 }
 
-BlameMatrix blame_matrix(const Profile& profile, std::string_view key, bool names_processes) {
+BlameMatrix blame_matrix(const Profile& profile, std::string_view key, BlameReader reader) {
+  const bool for_people = reader == BlameReader::kPeople;
   const Sides sides(profile);
+  const IdleRows idle(profile, IdleRows::What::kFolded);
   std::map<BlameName, BlameLine> lines;
   std::map<BlameName, BlameAmount> columns;
   BlameMatrix matrix;
   for (const BlameRow& row : profile.blame) {
     if (row.time_ns == 0) continue;
     BlameName column = sides.column(row, key);
-    if (column.kind == Kind::kProcess && !names_processes) column.text.clear();
-    BlameLine& line = lines[sides.name(row, row.value, key)];
+    if (for_people && column.kind == Kind::kProcess) column.text.clear();
+    const bool is_idle = for_people && idle.contains(row);
+    BlameLine& line = lines[is_idle ? BlameName{Kind::kIdle} : sides.name(row, row.value, key)];
     line.whole.add(row);
     line.because_of[column].add(row);
-    columns[std::move(column)].add(row);
+    BlameAmount& of_column = columns[std::move(column)];
+    if (is_idle) continue;
+    of_column.add(row);
     matrix.whole.add(row);
     if (row.by.kind == LS_BLAME_THREAD && row.label_set != kNoIndex &&
         profile.values[row.value] == time_value(LS_WAITING) &&
@@ -296,8 +315,12 @@ BlameMatrix blame_matrix(const Profile& profile, std::string_view key, bool name
     }
   }
   matrix.lines.assign(lines.begin(), lines.end());
-  std::ranges::stable_sort(matrix.lines, std::ranges::greater(),
-                           [](const auto& line) { return line.second.whole.time_ns; });
+  // Rows with a value first, and the others in the order of their kinds.
+  std::ranges::stable_sort(matrix.lines, [&](const Line& a, const Line& b) {
+    const Kind first = for_people ? a.first.kind : Kind::kValue;
+    const Kind second = for_people ? b.first.kind : Kind::kValue;
+    return first != second ? first < second : a.second.whole.time_ns > b.second.whole.time_ns;
+  });
   matrix.columns.assign(columns.begin(), columns.end());
   std::ranges::stable_sort(matrix.columns, std::ranges::greater(),
                            [](const auto& column) { return column.second.time_ns; });
@@ -337,7 +360,7 @@ Status render_blame(const Profile& profile, const std::vector<std::string>& keys
   if (Status status = check_tables(profile); !status) return status;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i > 0) out << '\n';
-    const BlameMatrix matrix = blame_matrix(profile, keys[i], false);
+    const BlameMatrix matrix = blame_matrix(profile, keys[i], BlameReader::kPeople);
     if (matrix.lines.empty()) {
       out << "no thread has waited\n";
     } else {

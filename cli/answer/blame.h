@@ -38,6 +38,7 @@ struct BlameName {
     kMany,   // one of more than have a column
     kStillWaiting,
     kUnknown,
+    kIdle,  // a row of waits for work (IdleMode::kFold)
   };
   Kind kind = Kind::kValue;
   std::string text{};  // the value or the name, as bytes
@@ -77,8 +78,12 @@ bool has_blame_by(const Profile& profile, std::string_view key);
 // Returns why they are not divided by a key, in words for the user.
 std::string why_no_blame_by(const Profile& profile, std::string_view key);
 
-// `names_processes`: each process that was not recorded has a column; otherwise one is for all.
-BlameMatrix blame_matrix(const Profile& profile, std::string_view key, bool names_processes = true);
+// For people, rows with a value come first, and that of waits for work last, which counts in no sum
+// but its own; and all processes that were not recorded have one column. For programs, waits for
+// work are those of threads without the label, and each process has a column.
+enum class BlameReader { kProgram, kPeople };
+BlameMatrix blame_matrix(const Profile& profile, std::string_view key,
+                         BlameReader reader = BlameReader::kProgram);
 
 // Leaves out what was waited by threads that do not meet all conditions. If waits cannot be
 // selected in this way, all rows are left out (drop_blame()).

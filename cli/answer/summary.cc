@@ -21,6 +21,7 @@
 #include "cli/format/common/ledger_text.h"
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
+#include "cli/profile/idle.h"
 #include "cli/profile/key_use.h"
 #include "cli/text/escape.h"
 #include "cli/text/shares.h"
@@ -71,6 +72,7 @@ struct Grouped {
   std::vector<std::pair<std::string, Amount>> values;  // the one with most time first
   Amount without;
   Amount unreadable;
+  Amount idle;  // waits for work, which are no part of any share
 };
 
 // Sorts values and keys: the one with more time first.
@@ -89,12 +91,15 @@ TopFunctions top_functions(const Amount& amount, std::size_t most) {
 }
 
 Grouped group_by_value(const RowLabels& labels, LeafFunctions& functions,
-                       const std::vector<SampleRow>& rows, std::string_view key) {
+                       const std::vector<SampleRow>& rows, std::string_view key,
+                       const IdleRows* idle = nullptr) {
   Grouped grouped;
   std::map<std::string, Amount> by_value;
   for (const SampleRow& row : rows) {
     const Index account = labels.account(row);
-    if (std::optional<std::string> value = labels.value(row, key)) {
+    if (idle != nullptr && idle->contains(row)) {
+      grouped.idle.add(row, account, functions.of(row));
+    } else if (std::optional<std::string> value = labels.value(row, key)) {
       by_value[*std::move(value)].add(row, account, functions.of(row));
     } else {
       (is_unreadable(row.outcome) ? grouped.unreadable : grouped.without)
@@ -112,6 +117,7 @@ struct TableRow {
   Amount amount;
   bool ours = false;    // a remark of ours and not a value
   WaitLengths waits{};  // of waits for anything but a processor
+  bool is_outside = false;  // of the whole
 };
 
 WaitLengths waits_of(const std::string& value, const WaitsOfKey& waits, const Profile& profile) {
@@ -125,7 +131,7 @@ WaitLengths waits_of(const std::string& value, const WaitsOfKey& waits, const Pr
 
 std::vector<TableRow> table_rows(Grouped&& grouped, std::size_t max_values, const WaitsOfKey& waits,
                                  const Profile& profile) {
-  auto& [values, without, unreadable] = grouped;
+  auto& [values, without, unreadable, idle] = grouped;
   std::vector<TableRow> table;
   const std::size_t shown = std::min(values.size(), max_values);
   for (std::size_t i = 0; i < shown; ++i) {
@@ -140,6 +146,7 @@ std::vector<TableRow> table_rows(Grouped&& grouped, std::size_t max_values, cons
   }
   if (!without.is_nothing()) table.push_back({std::string(kUnsetText), std::move(without), true});
   if (!unreadable.is_nothing()) table.push_back({"(unreadable)", std::move(unreadable), true});
+  if (!idle.is_nothing()) table.push_back({std::string(kIdleText), std::move(idle), true, {}, true});
   return table;
 }
 
@@ -212,8 +219,8 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
     for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
       widest = std::max(widest, 4 + count_columns(escape_terminal(names.of(functions.text(name)))));
     }
-    largest = std::max(largest, row.amount.weight_ns);
-    times.push_back(row.amount.weight_ns);
+    times.push_back(row.is_outside ? 0 : row.amount.weight_ns);
+    largest = std::max(largest, times.back());
   }
   // The bar gets a quarter of the line if the values leave it; numbers are never cut.
   const std::size_t free = style.width > numbers_width ? style.width - numbers_width : 0;
@@ -238,10 +245,11 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
     const TableRow& row = table[i];
     std::string value = value_cell(row.value);
     if (row.ours) value = paint(style.color, kDim, std::move(value));
+    const std::string share = row.is_outside ? "-" : percent_text(shares[i]);
+    const std::string error =
+        row.is_outside || !sampled ? "" : error_text(error_of(row.amount), style.unicode);
     std::string line =
-        value + right(percent_text(shares[i]), kShareWidth) +
-        (sampled ? right(error_text(error_of(row.amount), style.unicode), error_width)
-                 : std::string()) +
+        value + right(share, kShareWidth) + right(error, error_width) +
         right(amount_text(row.amount.weight_ns, unit), kTimeWidth);
     for (const std::size_t kind : kinds) {
       line += right(amount_text(row.amount.by_value[kind], unit), kTimeWidth);
@@ -251,9 +259,10 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
       line += right(row.waits.count() == 0 ? "" : time_text(row.waits.quantile(part)), kTimeWidth);
     }
     line += right(std::to_string(row.amount.count), count_width);
-    const std::string drawn = bar(row.amount.weight_ns, largest, bar_width, style.unicode);
+    const std::string drawn = bar(times[i], largest, bar_width, style.unicode);
     if (!drawn.empty()) line += "  " + drawn;
     out << line << '\n';
+    if (row.is_outside) continue;
     for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
       const std::string text = kIndent + escape_terminal(names.of(functions.text(name)));
       out << paint(style.color, kDim, value_cell(text))
@@ -273,10 +282,16 @@ Json functions_json(const Amount& amount, const LeafFunctions& functions) {
   });
 }
 
-ShareError errors_of(const std::vector<SampleRow>& rows, const RowLabels& labels) {
+ShareError errors_of(const std::vector<SampleRow>& rows, const RowLabels& labels,
+                     const IdleRows* idle = nullptr) {
   ShareError errors;
-  for (const SampleRow& row : rows)
-    errors.add_whole(labels.account(row), row.weight_ns, row.count, labels.is_of_total(row));
+  for (const SampleRow& row : rows) {
+    if (idle != nullptr && idle->contains(row)) continue;
+    const Index account = labels.account(row);
+    // What is exact has no error, like a total that has no sample.
+    const std::uint64_t samples = account == RowLabels::kExact ? 0 : row.count;
+    errors.add_whole(account, row.weight_ns, samples, labels.is_of_total(row));
+  }
   return errors;
 }
 
@@ -322,7 +337,7 @@ std::string fitted(std::string_view text, std::size_t width, const SummaryStyle&
 Status render_summary(const Profile& profile, const std::vector<std::string>& keys,
                       const SummaryStyle& style, std::ostream& out) {
   if (Status status = check_tables(profile); !status) return status;
-  const std::vector<SampleRow> rows = aggregate_rows(profile, {.flags = 0});
+  const std::vector<SampleRow> rows = aggregate_rows(profile, {.flags = LS_STILL_WAITING});
   if (rows.empty()) {
     out << "no samples\n";
     return flush_output(out);
@@ -330,13 +345,14 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
   const RowLabels labels(profile);
   LeafFunctions functions(profile);
   render_services(profile, out);
-  const ShareError errors = errors_of(rows, labels);
+  const IdleRows idle(profile, IdleRows::What::kFolded);
+  const ShareError errors = errors_of(rows, labels, &idle);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i > 0) out << '\n';
-    Grouped grouped = group_by_value(labels, functions, rows, keys[i]);
+    Grouped grouped = group_by_value(labels, functions, rows, keys[i], &idle);
     SummaryStyle its = style;
     if (keys[i] == kFunctionKey) its.functions = 0;  // a function has one function below it: itself
-    const WaitsOfKey waits(profile, labels, keys[i]);
+    const WaitsOfKey waits(profile, labels, keys[i], &idle);
     const auto table = table_rows(std::move(grouped), style.max_values, waits, profile);
     const auto error_of = [&](const Amount& amount) {
       return errors.of(amount.by_account, is_key_of_samples(keys[i]));
@@ -349,7 +365,7 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
 Status render_summary_json(const Profile& profile, const std::vector<std::string>& keys,
                            std::ostream& out) {
   if (Status status = check_tables(profile); !status) return status;
-  const std::vector<SampleRow> rows = aggregate_rows(profile, {.flags = 0});
+  const std::vector<SampleRow> rows = aggregate_rows(profile, {.flags = LS_STILL_WAITING});
   const RowLabels labels(profile);
   LeafFunctions functions(profile);
   const ShareError errors = errors_of(rows, labels);

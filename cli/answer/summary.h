@@ -21,12 +21,16 @@ struct SummaryStyle {
   std::size_t functions = 0;    // rows of functions below each value
 };
 
+// The row of waits for work (IdleMode::kFold), the last one of a table. It is no part of the whole
+// of which shares are.
+inline constexpr std::string_view kIdleText = "(idle)";
+
 // Returns the text of a column of this width: cut if there is a terminal, and never otherwise.
 std::string fitted(std::string_view text, std::size_t width, const SummaryStyle& style);
 
 // Writes a table for each key: value, share of all samples, time, samples, bar; below it the
-// functions that ran longest themselves. Samples without such a label and unreadable samples have a
-// row each. Keys mean what they mean in RenderOptions::group_by.
+// functions that ran longest themselves. Samples without such a label, unreadable samples and waits
+// for work have a row each. Keys mean what they mean in RenderOptions::group_by.
 Status render_summary(const Profile& profile, const std::vector<std::string>& keys,
                       const SummaryStyle& style, std::ostream& out);
 

@@ -32,9 +32,11 @@ std::uint64_t WaitLengths::quantile(double part) const {
   return 0;
 }
 
-WaitsOfKey::WaitsOfKey(const Profile& profile, const RowLabels& labels, std::string_view key) {
+WaitsOfKey::WaitsOfKey(const Profile& profile, const RowLabels& labels, std::string_view key,
+                       const IdleRows* without) {
   if (is_key_of_samples(key)) return;
   for (const WaitRow& waits : profile.waits) {
+    if (without != nullptr && without->contains(waits)) continue;
     const std::optional<std::string> value = labels.value(labels.stand_in(waits), key);
     if (!value) continue;
     std::vector<WaitLengths>& lengths = by_value_[*value];

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/format/common/row_labels.h"
+#include "cli/profile/idle.h"
 #include "cli/profile/profile.h"
 
 namespace labelscope::cli {
@@ -31,7 +32,9 @@ class WaitLengths {
 // Lengths of waits by the values of a key, and by value type (Profile::values).
 class WaitsOfKey {
  public:
-  WaitsOfKey(const Profile& profile, const RowLabels& labels, std::string_view key);
+  // `without`, if it is not null, has the waits that do not count.
+  WaitsOfKey(const Profile& profile, const RowLabels& labels, std::string_view key,
+             const IdleRows* without = nullptr);
 
   // Returns null if there are none: the key is of samples, and not of labels, or no waits were
   // counted.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "cli/profile/blame.h"
 #include "cli/profile/index_table.h"
@@ -27,24 +26,6 @@ constexpr std::string_view kWaitsForWork[] = {
 bool waits_for_work(const LabelSet& labels) {
   return std::ranges::find(kWaitsForWork, reason_of(labels)) != std::end(kWaitsForWork);
 }
-
-// Finds the rows of waits for work. A label set is looked at once, whichever rows have it.
-class IdleRows {
- public:
-  explicit IdleRows(const Profile& profile) : profile_(profile) {
-    for (const LabelSet& labels : profile.label_sets) waits_.push_back(waits_for_work(labels));
-  }
-  // `row` is a SampleRow, a WaitRow or a BlameRow.
-  bool contains(const auto& row) const {
-    const TimeKind* kind = time_kind(profile_.values[row.value]);
-    return kind != nullptr && kind->kind == LS_WAITING && row.outcome == LS_UNLABELLED &&
-           row.label_set != kNoIndex && waits_[row.label_set];
-  }
-
- private:
-  const Profile& profile_;
-  std::vector<bool> waits_;  // by label set
-};
 
 // Gives label sets their folded form when a row wants it, each once.
 class FoldedSets {
@@ -76,9 +57,22 @@ void leave_out(Ledger& ledger, const IdleTime& idle) {
 
 }  // namespace
 
+IdleRows::IdleRows(const Profile& profile, What what) : profile_(profile) {
+  is_idle_.reserve(profile.label_sets.size());
+  for (const LabelSet& labels : profile.label_sets) {
+    is_idle_.push_back(what == What::kFolded ? reason_of(labels) == kIdle : waits_for_work(labels));
+  }
+}
+
 std::optional<Profile> without_idle(const Profile& profile, IdleMode mode, IdleTime& idle) {
-  if (mode == IdleMode::kShow || profile.ledger.outcomes[LS_LABELLED] == 0) return std::nullopt;
-  const IdleRows rows(profile);
+  // Of waits, the totals show labels that no sample has.
+  const bool has_labels =
+      profile.ledger.outcomes[LS_LABELLED] != 0 ||
+      std::ranges::any_of(profile.rows, [](const SampleRow& row) {
+        return row.outcome == LS_LABELLED && (row.count != 0 || row.weight_ns != 0);
+      });
+  if (mode == IdleMode::kShow || !has_labels) return std::nullopt;
+  const IdleRows rows(profile, IdleRows::What::kWaitsForWork);
   for (const SampleRow& row : profile.rows) {
     if (!rows.contains(row)) continue;
     idle.count += row.count;

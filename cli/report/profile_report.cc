@@ -173,18 +173,16 @@ void ProfileReport::say_ledger() const {
     for (const std::string& line : wrap(sentence, width)) log::info(line);
   }
   constexpr std::size_t kMostThreads = 10;
-  const bool shows_threads = has_large_residue(profile_);
-  for (const std::string& line : worst_threads(profile_, kMostThreads)) {
-    if (shows_threads) {
-      log::info(line);
-    } else {
-      log::verbose(line);
-    }
+  if (const std::string line = large_residues_line(profile_); !line.empty()) {
+    for (const std::string& part : wrap(line, width)) log::info(part);
   }
+  for (const std::string& line : worst_threads(profile_, kMostThreads)) log::verbose(line);
   if (shown_) {
     log::info(time_text(idle_.ns) + (options_.idle == IdleMode::kDrop
                                          ? " of waits for work are left out (--idle fold or show)"
-                                         : " of waits for work are wait=idle (--idle show)"));
+                                         : " of waits for work are in one row, and in no share: "
+                                           "--idle show divides them, --idle drop leaves them "
+                                           "out"));
   }
   if (const std::string next = next_step(); !next.empty()) log::info("next: " + next);
 }

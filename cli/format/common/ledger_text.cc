@@ -71,26 +71,45 @@ std::string threads_line(const Profile& profile) {
                                            " that existed shortest have no line of their own");
 }
 
-std::vector<std::string> worst_threads(const Profile& profile, std::size_t most) {
-  std::vector<std::string> lines;
-  for (const ThreadLedger& thread : profile.thread_ledgers.worst(most)) {
-    lines.push_back("  thread " + std::to_string(raw(thread.tid)) + " of process " +
-                    std::to_string(raw(thread.pid)) + ": " + time_text(thread.wall_ns) + " = " +
-                    division_text(thread));
-  }
-  return lines;
+namespace {
+
+std::string thread_text(const ThreadLedger& thread) {
+  return "thread " + std::to_string(raw(thread.tid)) + " of process " +
+         std::to_string(raw(thread.pid)) + ": " + time_text(thread.wall_ns) + " = " +
+         division_text(thread);
 }
 
 // The kernel's count is up to a tick behind, at most 10 ms, and each switch costs some microseconds
 // that two accounts have, or none (thread_ledger.h).
-bool has_large_residue(const Profile& profile) {
+bool has_large_residue(const ThreadLedger& thread) {
   static constexpr std::uint64_t kTickNs = 10'000'000;
   static constexpr std::uint64_t kSwitchNs = 10'000;
   static constexpr std::uint64_t kOneIn = 200;
-  return std::ranges::any_of(profile.thread_ledgers.threads(), [](const ThreadLedger& thread) {
-    const auto size = static_cast<std::uint64_t>(std::abs(thread.residue_ns()));
-    return size > std::max(kTickNs, thread.wall_ns / kOneIn) + thread.waits * kSwitchNs;
+  const auto size = static_cast<std::uint64_t>(std::abs(thread.residue_ns()));
+  return size > std::max(kTickNs, thread.wall_ns / kOneIn) + thread.waits * kSwitchNs;
+}
+
+}  // namespace
+
+std::vector<std::string> worst_threads(const Profile& profile, std::size_t most) {
+  std::vector<std::string> lines;
+  for (const ThreadLedger& thread : profile.thread_ledgers.worst(most))
+    lines.push_back("  " + thread_text(thread));
+  return lines;
+}
+
+std::string large_residues_line(const Profile& profile) {
+  const std::vector<ThreadLedger>& threads = profile.thread_ledgers.threads();
+  const auto large = static_cast<std::size_t>(std::ranges::count_if(threads, has_large_residue));
+  if (large == 0) return {};
+  // The one with the largest residue may have what explains it.
+  const auto worst = std::ranges::max_element(threads, {}, [](const ThreadLedger& thread) {
+    return has_large_residue(thread) ? std::abs(thread.residue_ns()) : -1;
   });
+  return with_thousands(large) + " of " + counted(threads.size(), "thread", "threads") +
+         (large == 1 ? " has" : " have") +
+         " a larger residue than ticks and switches explain (-v shows the largest); " +
+         thread_text(*worst);
 }
 
 std::string_view stack_end_name(ls_stack_end end) {

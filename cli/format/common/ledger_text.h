@@ -27,8 +27,9 @@ std::string stacks_line(const Ledger& ledger);
 std::string threads_line(const Profile& profile);
 // The same of the threads with the largest residues.
 std::vector<std::string> worst_threads(const Profile& profile, std::size_t most);
-// Returns whether the residue of some thread is more than what ticks and switches explain.
-bool has_large_residue(const Profile& profile);
+// "3 of 12 threads have a residue of more than what ticks and switches explain, the largest ..."; empty
+// if none has.
+std::string large_residues_line(const Profile& profile);
 // Profile::remarks in one line, as bytes.
 std::string remarks_line(const Profile& profile);
 // Returns what the ledger's numbers say against each other, as sentences: time that was counted

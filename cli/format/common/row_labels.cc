@@ -92,6 +92,7 @@ Index RowLabels::account(const SampleRow& row) const {
   const Thread* of_row = thread(row);
   if (of_row == nullptr) return kNoIndex;
   if (!is_wait(profile_.values[row.value])) return of_row->account;
+  if ((row.flags & LS_STILL_WAITING) != 0) return kExact;
   // Of a part of a recording no time of waits is exact.
   if (waits_.empty()) return kNoIndex;
   const auto total = waits_.find({of_row->pid, row.label_set, row.outcome, row.value});

@@ -69,7 +69,9 @@ class RowLabels {
   const Thread* thread(const SampleRow& row) const;
   const Process* process(const SampleRow& row) const;
   // A number of those samples whose time together is exact: of those with one Thread::account, or
-  // of the waits of one total (Profile::waits). kNoIndex if there is none.
+  // of the waits of one total (Profile::waits). kNoIndex if there is none; kExact for a wait that
+  // had not ended, whose time is exact for itself.
+  static constexpr Index kExact = kNoIndex - 1;
   Index account(const SampleRow& row) const;
   // Returns whether account() is of waits: a total, or all of a part of a recording.
   bool is_of_total(const SampleRow& row) const;

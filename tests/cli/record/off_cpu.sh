@@ -37,8 +37,8 @@ jq -se --argjson truth "$truth" '(map(select(.type == "ledger"))[0].time.attribu
 # a stack, and its time stays; the recording has all of it.
 run report off.jsonl --summary wait
 expect_status "$exit_ok" "a report of waits"
-expect_shown '^idle +'
-expect_said 'of waits for work are wait=idle'
+expect_shown '^\(idle\) +'
+expect_said 'of waits for work are in one row'
 summary_of() { "$LABELSCOPE" report off.jsonl --idle "$1" --summary wait --json 2>/dev/null; }
 summary_of show >shown.json
 summary_of fold >folded.json

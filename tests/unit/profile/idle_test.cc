@@ -120,3 +120,14 @@ TEST_CASE("idle: nothing is idle without labels, on a processor, or where it is 
   computes.add(LS_LABELLED, "", 5, LS_RUNNABLE, {{"tenant", "acme", 0}});
   CHECK_FALSE(without_idle(computes.profile, IdleMode::kDrop, idle));
 }
+
+TEST_CASE("idle: a total that no sample has shows that there are labels") {
+  Waits waits;
+  waits.add(LS_UNLABELLED, "epoll_wait", 1000, LS_WAITING);
+  waits.add(LS_LABELLED, "write", 7, LS_WAITING, {{"command", "set", 0}});
+  waits.profile.rows.back().count = 0;
+  waits.profile.ledger.outcomes[LS_LABELLED] = 0;
+  IdleTime idle;
+  REQUIRE(without_idle(waits.profile, IdleMode::kFold, idle));
+  CHECK(idle.ns == 1000);
+}
