@@ -8,7 +8,9 @@ namespace {
 // An event keeps its rate for so many samples on average, and for this time at least. More frequent
 // changes would lose more. Fewer changes would leave a short recording with too few rates.
 constexpr double kSamplesPerRate = 20;
-constexpr std::chrono::duration<double> kShortestRate = std::chrono::milliseconds(50);
+constexpr std::chrono::duration<double> kShortestRate = std::chrono::milliseconds(20);
+// ln 3: the mean of 1 / x for x between 0.5 and 1.5.
+constexpr double kMeanOfInverse = 1.0986122886681098;
 
 }  // namespace
 
@@ -27,7 +29,7 @@ std::vector<double> DrawnRates::draw(Clock::time_point now, std::span<const std:
   for (std::size_t i = 0; i < events; ++i) {
     const bool is_known = i < fired.size();
     if (options_.counts_cycles && !is_first && (!is_known || fired[i] < due_[i])) continue;
-    const double part = about_one(random_);
+    const double part = 1 / (kMeanOfInverse * about_one(random_));
     rates[i] = mean_hz * part;
     // More samples at a higher rate: otherwise lower rates would last longer.
     due_[i] =

@@ -6,8 +6,11 @@
 //   99 Hz        x        x        x        x            only B, it seems
 //   random     x     x       x   x           x           both, in the right shares
 //
-// So each event gets another rate about every 20 samples, drawn uniformly between half the mean and
-// one and a half times the mean. The kernel can change nothing but an event's rate
+// So each event gets another rate about every 20 samples. Its period is drawn uniformly between
+// half of the usual one and one and a half times that: so work of any period near it is met at all
+// its moments alike, from one sample to the next. (Rates that were drawn uniformly would be fast
+// ones too often. For work of 0.7 periods, shares would be 1.4 times as uncertain as by independent
+// samples; so they are 1.15 times at most.) The kernel can change nothing but an event's rate
 // (PERF_EVENT_IOC_PERIOD), and each change begins a period anew: what the event has counted since
 // its last sample is lost, half a period on average.
 //

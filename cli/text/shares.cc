@@ -93,6 +93,11 @@ double variance_of(double share, double samples) {
 
 }  // namespace
 
+// Samples of CPU time do not stand for equal times: their period is drawn between half and one and
+// a half times the usual one, and stays for some samples (bpf/sampling/drawn_rates.h). So shares
+// vary as if there were fewer samples: the mean of the period times that of its inverse is ln 3.
+constexpr double kDrawnPeriods = 1.0986122886681098;
+
 // A part that has `whole_share` of the whole and no sample in this account has the share
 // whole_share / (samples + 1) of it. Its variance has a part by that and one by its square.
 ShareError::Divided ShareError::of_none(const Account& account) {
@@ -131,7 +136,7 @@ double ShareError::of(const std::map<std::uint32_t, std::uint64_t>& part,
     const double share = std::min(1.0, static_cast<double>(time_ns) / whole.time_ns);
     const double square = whole.time_ns * whole.time_ns;
     if (!divides_totals || !whole.is_total) {
-      variance += square * share * (1 - share) / samples;
+      variance += square * share * (1 - share) / samples * (whole.is_total ? 1 : kDrawnPeriods);
       continue;
     }
     const Divided none = of_none(whole);

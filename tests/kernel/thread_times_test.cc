@@ -273,7 +273,7 @@ TEST_CASE("sampler: nothing can keep step with the times of samples") {
     alike += std::abs(between - 1) < 0.03;
   }
   CHECK(alike < taken.samples.size() / 3);
-  // Periods lie between half the rate and one and a half times the rate, with fewer samples where
-  // the child waited.
+  // Periods lie between half and one and a half times the usual one, with fewer samples where the
+  // child waited.
   CHECK(whole / static_cast<double>(taken.samples.size()) > 0.8);
 }

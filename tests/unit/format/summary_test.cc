@@ -59,10 +59,10 @@ TEST_CASE("summary: a row for each value, then those without the label and the u
   REQUIRE(lines.size() == 5);
   using Words = std::vector<std::string>;
   CHECK(words(lines[0]) == Words{"tenant", "share", "time", "samples"});
-  CHECK(words(lines[1]) == Words{"red", "50.0%", "+-11.2", "100", "ms", "10"});
-  CHECK(words(lines[2]) == Words{"blue", "25.0%", "+-9.7", "50.0", "ms", "5"});
-  CHECK(words(lines[3]) == Words{"(unset)", "15.0%", "+-8.0", "30.0", "ms", "3"});
-  CHECK(words(lines[4]) == Words{"(unreadable)", "10.0%", "+-6.7", "20.0", "ms", "2"});
+  CHECK(words(lines[1]) == Words{"red", "50.0%", "+-11.7", "100", "ms", "10"});
+  CHECK(words(lines[2]) == Words{"blue", "25.0%", "+-10.1", "50.0", "ms", "5"});
+  CHECK(words(lines[3]) == Words{"(unset)", "15.0%", "+-8.4", "30.0", "ms", "3"});
+  CHECK(words(lines[4]) == Words{"(unreadable)", "10.0%", "+-7.0", "20.0", "ms", "2"});
 }
 
 TEST_CASE("summary: begins with the services that processes say that they are") {
@@ -255,10 +255,13 @@ TEST_CASE("shares: times have three digits and a unit that fits") {
   CHECK(time_text(0) == "0 ns");
 }
 
-TEST_CASE("shares: the error of a share is that of as many independent samples") {
+// By so much the variance of shares is larger than that of independent samples.
+constexpr double kDrawnPeriods = 1.0986122886681098;
+
+TEST_CASE("shares: the error of a share is a little more than that of as many equal samples") {
   ShareError errors;
   errors.add_whole(0, 1000, 400);
-  CHECK(std::abs(errors.of({{0, 200}}) - std::sqrt(0.2 * 0.8 / 400)) < 1e-9);
+  CHECK(std::abs(errors.of({{0, 200}}) - std::sqrt(kDrawnPeriods * 0.2 * 0.8 / 400)) < 1e-9);
   CHECK(errors.of({{0, 1000}}) == 0);
   CHECK(errors.of({}) == 0);
 }
@@ -271,7 +274,7 @@ TEST_CASE("shares: what is exact between accounts is not uncertain") {
   CHECK(errors.of({{0, 3000}}) == 0);
   // The row has half of each account. Each adds its uncertainty, weighted by its part of the whole.
   const double half = std::sqrt(0.75 * 0.75 * 0.25 / 300 + 0.25 * 0.25 * 0.25 / 100);
-  CHECK(std::abs(errors.of({{0, 1500}, {1, 500}}) - half) < 1e-9);
+  CHECK(std::abs(errors.of({{0, 1500}, {1, 500}}) - std::sqrt(kDrawnPeriods) * half) < 1e-9);
 }
 
 TEST_CASE("shares: one sample of a total does not show that all of it is like the sample") {
@@ -309,6 +312,42 @@ TEST_CASE("summary: of a part of a recording of waits, shares by label are uncer
   CHECK(std::abs(json["values"][0]["share_error"].get<double>() - std::sqrt(0.25 / 8)) < 1e-6);
 }
 
+TEST_CASE("summary: waits for work are the last row, and no part of shares") {
+  SmallProfile small;
+  small.profile.values = {time_value(LS_WAITING)};
+  small.labelled({{"k", "a"}, {"wait", "read"}}).weight_ns = 30'000'000;
+  small.labelled({{"k", "b"}, {"wait", "read"}}).weight_ns = 10'000'000;
+  SampleRow& idle = small.labelled({{"wait", "idle"}});
+  idle.outcome = LS_UNLABELLED;
+  idle.weight_ns = 960'000'000;
+  const auto lines = summary(small.profile, {"k"});
+  REQUIRE(lines.size() == 4);
+  using Words = std::vector<std::string>;
+  const auto of_a = words(lines[1]);
+  CHECK(of_a[0] == "a");
+  CHECK(of_a[1] == "75.0%");
+  CHECK(words(lines[2])[1] == "25.0%");
+  CHECK(words(lines[3]) == Words{"(idle)", "-", "960", "ms", "1"});
+  const auto by_reason = summary(small.profile, {"wait"});
+  REQUIRE(by_reason.size() == 3);
+  CHECK(words(by_reason[1])[1] == "100.0%");
+  CHECK(words(by_reason[2])[0] == "(idle)");
+}
+
+TEST_CASE("summary: a wait that has not ended is as long as it is") {
+  SmallProfile small;
+  small.profile.values = {time_value(LS_WAITING)};
+  for (const char* value : {"a", "b"}) {
+    SampleRow& row = small.labelled({{"k", value}});
+    row.weight_ns = 3'000'000'000;
+    row.flags = LS_STILL_WAITING;
+  }
+  const auto lines = summary(small.profile, {"k", "thread_name"});
+  REQUIRE(lines.size() >= 3);
+  using Words = std::vector<std::string>;
+  CHECK(words(lines[1]) == Words{"a", "50.0%", "+-0.0", "3.00", "s", "1"});
+}
+
 TEST_CASE("summary: shares are of time, not of samples") {
   SmallProfile small;
   small.labelled({{"k", "long"}}).weight_ns = 90'000'000;
@@ -318,8 +357,8 @@ TEST_CASE("summary: shares are of time, not of samples") {
   const auto lines = summary(small.profile, {"k"});
   REQUIRE(lines.size() == 3);
   using Words = std::vector<std::string>;
-  CHECK(words(lines[1]) == Words{"long", "90.0%", "+-9.5", "90.0", "ms", "1"});
-  CHECK(words(lines[2]) == Words{"many", "10.0%", "+-9.5", "10.0", "ms", "9"});
+  CHECK(words(lines[1]) == Words{"long", "90.0%", "+-9.9", "90.0", "ms", "1"});
+  CHECK(words(lines[2]) == Words{"many", "10.0%", "+-9.9", "10.0", "ms", "9"});
 }
 
 TEST_CASE("summary: numbers stand below each other whatever the values' width on a terminal") {
@@ -377,7 +416,7 @@ TEST_CASE("summary: below each value stand the functions that ran longest themse
   // error of 18 of 20.
   CHECK(out.str().starts_with(
       R"({"key":"tenant","samples":20,"time_ns":200000000,"values":[)"
-      R"({"value":"red","samples":18,"time_ns":180000000,"share_error":0.067)"));
+      R"({"value":"red","samples":18,"time_ns":180000000,"share_error":0.070)"));
 }
 
 TEST_CASE(
