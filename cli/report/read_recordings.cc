@@ -88,6 +88,7 @@ ReadRecordings read_recordings(std::span<OpenedRecording> recordings, const Sele
     auto recording = read(opened, value);
     if (recording) add_keys(recording->profile, all.keys);
     Status done = recording ? Status() : Status(recording.error());
+    if (done && recordings.size() > 1) leave_out_usual_differences(recording->profile);
     if (done) {
       auto selected = select(recording->profile, selection);
       if (selected) {

@@ -170,7 +170,7 @@ namespace {
 // The clocks of threads are up to a tick of 10 ms behind while these run, at the beginning and at
 // the end; and a thread that was not sampled in its last period may lack that. How many ran is not
 // known: at least two processors, and no more than there are threads.
-bool is_significant(std::uint64_t difference_ns, const Profile& profile) {
+std::uint64_t usual_difference_ns(const Profile& profile) {
   static constexpr std::uint64_t kTickNs = 10'000'000;
   static constexpr std::size_t kFewThreads = 4;
   static constexpr std::size_t kManyThreads = 64;
@@ -181,36 +181,55 @@ bool is_significant(std::uint64_t difference_ns, const Profile& profile) {
   for (const SampleRow& row : profile.rows) {
     if (!is_wait(profile.values[row.value])) ran_ns += row.weight_ns;
   }
-  return difference_ns > std::max({threads * kTickNs, ran_ns / kOneIn, 2 * profile.period_ns});
+  return std::max({threads * kTickNs, ran_ns / kOneIn, 2 * profile.period_ns});
 }
 
-// Ptrace sees no thread between two looks, so there such time is usual, and the guess is good.
-bool misses_time(const Profile& profile) {
-  return profile.backend == "bpf" && is_significant(profile.ledger.time.missing_ns, profile);
+// What the accounts of a recording differ by, as far as that is no chance.
+struct Differences {
+  std::uint64_t twice_ns = 0;
+  std::uint64_t missing_ns = 0;
+};
+
+Differences differences_of(const Profile& profile) {
+  const TimeLedger& time = profile.ledger.time;
+  if (time.twice_ns == 0 && time.missing_ns == 0) return {};
+  const std::uint64_t usual_ns = usual_difference_ns(profile);
+  Differences differences;
+  if (time.twice_ns > usual_ns) differences.twice_ns = time.twice_ns;
+  // Ptrace sees no thread between two looks, so there such time is usual, and the guess is good.
+  if (profile.backend == "bpf" && time.missing_ns > usual_ns)
+    differences.missing_ns = time.missing_ns;
+  return differences;
 }
 
 // Returns "; counted twice: 1.40 s".
 std::string differences_text(const Profile& profile) {
-  const TimeLedger& time = profile.ledger.time;
+  const Differences differences = differences_of(profile);
   std::string text;
-  if (is_significant(time.twice_ns, profile))
-    text += "; counted twice: " + time_text(time.twice_ns);
-  if (misses_time(profile)) text += "; in no thread's account: " + time_text(time.missing_ns);
+  if (differences.twice_ns != 0) text += "; counted twice: " + time_text(differences.twice_ns);
+  if (differences.missing_ns != 0)
+    text += "; in no thread's account: " + time_text(differences.missing_ns);
   return text;
 }
 
 }  // namespace
 
+void leave_out_usual_differences(Profile& profile) {
+  const Differences differences = differences_of(profile);
+  profile.ledger.time.twice_ns = differences.twice_ns;
+  profile.ledger.time.missing_ns = differences.missing_ns;
+}
+
 std::vector<std::string> account_problems(const Profile& profile) {
-  const TimeLedger& time = profile.ledger.time;
+  const Differences differences = differences_of(profile);
   std::vector<std::string> lines;
-  if (is_significant(time.twice_ns, profile)) {
-    lines.push_back("counted twice: " + time_text(time.twice_ns) +
+  if (differences.twice_ns != 0) {
+    lines.push_back("counted twice: " + time_text(differences.twice_ns) +
                     " of CPU time, which the recorded processes have not used by their own clocks, "
                     "or not all processors have (this is a defect of labelscope)");
   }
-  if (misses_time(profile)) {
-    lines.push_back("missing: " + time_text(time.missing_ns) +
+  if (differences.missing_ns != 0) {
+    lines.push_back("missing: " + time_text(differences.missing_ns) +
                     " of CPU time that is in no recorded thread's account: it is of processes that "
                     "were not sampled, or records of threads were lost");
   }

@@ -27,8 +27,8 @@ std::string stacks_line(const Ledger& ledger);
 std::string threads_line(const Profile& profile);
 // The same of the threads with the largest residues.
 std::vector<std::string> worst_threads(const Profile& profile, std::size_t most);
-// "3 of 12 threads have a residue of more than what ticks and switches explain, the largest ..."; empty
-// if none has.
+// "3 of 12 threads have a larger residue than ticks and switches explain; thread 7 of ...", the one
+// with the largest; empty if none has.
 std::string large_residues_line(const Profile& profile);
 // Profile::remarks in one line, as bytes.
 std::string remarks_line(const Profile& profile);
@@ -36,6 +36,9 @@ std::string remarks_line(const Profile& profile);
 // twice, or that no thread's account has, beyond what ticks and readings explain; or sums that are
 // wrong. Empty if all is well.
 std::vector<std::string> account_problems(const Profile& profile);
+// Leaves out of the ledger what is not beyond that. The differences of a hundred recordings would
+// otherwise add up to one that seems to say something.
+void leave_out_usual_differences(Profile& profile);
 // Returns whether taken is the sum of outcomes, written is taken without dropped, and each stack
 // has one end.
 bool adds_up(const Ledger& ledger);
