@@ -66,6 +66,8 @@ void add(Ledger& to, const Ledger& from) {
   to.time.lost_ns += from.time.lost_ns;
   to.time.twice_ns += from.time.twice_ns;
   to.time.missing_ns += from.time.missing_ns;
+  to.time.waits_twice_ns += from.time.waits_twice_ns;
+  to.time.waits_missing_ns += from.time.waits_missing_ns;
 }
 
 // What only one of the two has is not known of both.

@@ -172,6 +172,10 @@ struct TimeLedger {
   // time twice, or they hold time by guess that no thread's account has.
   std::uint64_t twice_ns = 0;
   std::uint64_t missing_ns = 0;
+  // The same of waits, as far as it is no chance (record/wait_differences.h).
+  std::uint64_t waits_twice_ns = 0;
+  std::uint64_t waits_missing_ns = 0;
+  std::uint64_t unsampled_waits_ns = 0;  // of unsampled_ns: waits. No file has it.
   std::uint64_t whole() const { return attributed_ns + unsampled_ns + lost_ns; }
 };
 

@@ -219,6 +219,7 @@ Profile ProfileBuilder::take(const KernelTotals& totals) {
   profile_.ledger.time = accounts_.settle(totals);
   profile_.ledger.time.attributed_ns += weighed_ns_;
   profile_.ledger.time.unsampled_ns += unsampled_ns_;
+  profile_.ledger.time.unsampled_waits_ns = unsampled_ns_;
   // What comes next needs memory, too.
   for (IndexTable* table : {&stacks_, &label_sets_, &locations_, &rows_}) *table = {};
   return std::move(profile_);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <string>
 
@@ -35,6 +36,22 @@ std::uint64_t KernelClocks::read_processor_clock() {
   const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(now.count()) *
          static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF));
+}
+
+// The eighth number of the first line of /proc/stat.
+std::uint64_t KernelClocks::read_stolen_clock() {
+  const std::string line = read_proc_line("/proc/stat");
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  std::uint64_t ticks = 0;
+  at = std::find_if(at, end, [](char c) { return c >= '0' && c <= '9'; });
+  for (int i = 0; i < 8; ++i) {
+    while (at != end && *at == ' ') ++at;
+    const auto parsed = std::from_chars(at, end, ticks);
+    if (parsed.ec != std::errc{}) return 0;
+    at = parsed.ptr;
+  }
+  return ticks * (1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
 }
 
 void ProcessClocks::expect(Pid pid) {

@@ -18,6 +18,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/record/wait_differences.h"
 #include "labelscope/ids.h"
 #include "process/cpu_times.h"
 
@@ -32,6 +33,11 @@ struct KernelClocks {
   // How long all processors together have existed, in nanoseconds.
   std::function<std::uint64_t()> processors = read_processor_clock;
 
+  // For how long a virtual machine did not have its processors, in nanoseconds.
+  std::function<std::uint64_t()> stolen = read_stolen_clock;
+  QueueClocks::Read queues = QueueClocks::read;
+
+  static std::uint64_t read_stolen_clock();
   static bool is_zombie(Pid pid);
   static std::uint64_t read_processor_clock();
 };

@@ -27,6 +27,7 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
       options_(options),
       process_labels_(options.process_labels),
       clocks_(options.clocks),
+      queues_(options.clocks.queues),
       builder_(options.timed_samples, options.period_ns, options.labels, options.kinds,
                options.limits),
       planner_(PlannerOptions{
@@ -147,10 +148,17 @@ Status Recorder::start() {
   for (const auto& [pid, process] : processes_) {
     if (!left_out_.contains(pid)) clocks_.expect(pid);
   }
+  if (samples_waits_) {
+    stolen_before_ns_ = options_.clocks.stolen();
+    for (const auto& [pid, process] : processes_) {
+      if (!left_out_.contains(pid)) queues_.expect(pid);
+    }
+  }
   Status status = sampler_->start();
   for (const auto& [pid, process] : processes_) {
     if (!left_out_.contains(pid)) clocks_.begin(pid);
   }
+  if (samples_waits_) queues_.begin();
   // This reports children that were forked while everything was prepared (on_fork()).
   if (status) status = sampler_->drain(*this, std::chrono::milliseconds(0));
   started_ = true;
@@ -225,9 +233,13 @@ Status Recorder::stop() {
     // A process may publish facts about itself at any time, without loading a library.
     process->renew_facts(TrackedProcess::Clock::now());
   }
-  if (!stops_) clocks_.expect_stop();
+  if (!stops_) {
+    clocks_.expect_stop();
+    if (samples_waits_) queues_.expect_stop();
+  }
   Status status = std::exchange(stops_, true) ? Status() : sampler_->stop(*this);
   clocks_.stop();
+  if (samples_waits_) queues_.stop();
   // The kernel sums up only CPU time.
   if (!counts_cpu_) return status;
   // A process whose fork was lost may have the number of one whose clock was read.
@@ -520,6 +532,8 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   settle_unplanned(profile);
   if (builder_.numbered().has_sets_of_blame()) profile.blame_keys = options_.blame;
   if (profile.has_blame) complete_blame(profile);
+  if (samples_waits_)
+    note_wait_differences(profile, queues_, options_.clocks.stolen() - stolen_before_ns_);
   for (auto& [pid, gone] : gone_) profile.processes.push_back(std::move(gone.process));
   for (const auto& [pid, process] : processes_) {
     profile.processes.push_back(process->summary());

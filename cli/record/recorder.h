@@ -182,6 +182,8 @@ class Recorder final : private EventHandler {
   Options options_;
   ProcessLabelReader process_labels_;
   ProcessClocks clocks_;
+  QueueClocks queues_;
+  std::uint64_t stolen_before_ns_ = 0;
   ModuleTable modules_;
   ProfileBuilder builder_;
   // makes no plan itself; keeps what the planners of all processes know about files

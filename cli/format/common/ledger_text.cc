@@ -209,6 +209,11 @@ std::string differences_text(const Profile& profile) {
   if (differences.twice_ns != 0) text += "; counted twice: " + time_text(differences.twice_ns);
   if (differences.missing_ns != 0)
     text += "; in no thread's account: " + time_text(differences.missing_ns);
+  const TimeLedger& time = profile.ledger.time;
+  if (time.waits_twice_ns != 0)
+    text += "; waits counted twice: " + time_text(time.waits_twice_ns);
+  if (time.waits_missing_ns != 0)
+    text += "; waits in no account: " + time_text(time.waits_missing_ns);
   return text;
 }
 
@@ -232,6 +237,17 @@ std::vector<std::string> account_problems(const Profile& profile) {
     lines.push_back("missing: " + time_text(differences.missing_ns) +
                     " of CPU time that is in no recorded thread's account: it is of processes that "
                     "were not sampled, or records of threads were lost");
+  }
+  const TimeLedger& time = profile.ledger.time;
+  if (time.waits_twice_ns != 0) {
+    lines.push_back("counted twice: " + time_text(time.waits_twice_ns) +
+                    " of waits, for which the recorded threads have not waited by their own "
+                    "accounts, the clock or schedstat (this is a defect of labelscope)");
+  }
+  if (time.waits_missing_ns != 0) {
+    lines.push_back("missing: " + time_text(time.waits_missing_ns) +
+                    " of waits, by the recorded threads' own accounts, the clock or schedstat: "
+                    "waits were not seen, or did not fit into the kernel's tables");
   }
   if (!adds_up(profile.ledger))
     lines.emplace_back("the ledger does not add up: this is a defect of labelscope");

@@ -99,7 +99,9 @@ Json ledger_json(const Ledger& ledger) {
             {"unsampled_ns", ledger.time.unsampled_ns},
             {"lost_ns", ledger.time.lost_ns},
             {"twice_ns", ledger.time.twice_ns},
-            {"missing_ns", ledger.time.missing_ns}}},
+            {"missing_ns", ledger.time.missing_ns},
+            {"waits_twice_ns", ledger.time.waits_twice_ns},
+            {"waits_missing_ns", ledger.time.waits_missing_ns}}},
           {"counters", array_json(ledger.named(), [](const auto& counter) {
              return Json{{"name", bytes_json(counter.first)}, {"count", counter.second}};
            })}};

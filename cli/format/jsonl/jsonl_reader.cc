@@ -407,8 +407,13 @@ void Reader::take_ledger(Fields& fields) {
   }
   if (const Json* times = fields.find("time"); times != nullptr) {
     Fields time(*times);
-    ledger.time = {time.number("attributed_ns"), time.number("unsampled_ns"),
-                   time.number("lost_ns"), time.number("twice_ns"), time.number("missing_ns")};
+    ledger.time = {.attributed_ns = time.number("attributed_ns"),
+                   .unsampled_ns = time.number("unsampled_ns"),
+                   .lost_ns = time.number("lost_ns"),
+                   .twice_ns = time.number("twice_ns"),
+                   .missing_ns = time.number("missing_ns"),
+                   .waits_twice_ns = time.number("waits_twice_ns"),
+                   .waits_missing_ns = time.number("waits_missing_ns")};
     if (!time.good()) fields.spoil();
   }
   fields.each("counters", [&](const Json& element) {

@@ -63,7 +63,7 @@ Result<std::vector<ThreadTime>> read_thread_times(Pid pid) {
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tid);
     if (error != std::errc{} || end != name.data() + name.size()) continue;
     if (const auto run = read_run_time(::dirfd(dir.get()), name)) {
-      times.push_back({Tid{tid}, run->ran_ns});
+      times.push_back({Tid{tid}, run->ran_ns, 0, run->waited_ns});
     } else if (read_thread_stat(folder + std::string(name) + "/stat")) {
       all_known = false;  // the thread is there, but its time is not
     }

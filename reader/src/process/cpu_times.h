@@ -18,6 +18,9 @@ struct ThreadTime {
   std::uint64_t ran_ns = 0;
   // Says which thread it is, whatever its number, if whoever has read this knows that; else 0.
   std::uint32_t identity = 0;
+  // For how long it has waited for a processor, if whoever has read this knows that; without a wait
+  // that it is in now.
+  std::uint64_t waited_ns = 0;
 };
 
 // Returns the times of the threads that exist now. Fails with kVanished if the process has ended,
