@@ -74,12 +74,10 @@ constexpr CounterText kTexts[] = {
     {kBlameOwners, "blame-owners", kStatistic,
      "waits for a lock that are blamed on the thread which held it"},
     {kBlameOwnersElsewhere, "blame-owners-elsewhere", kStatistic,
-     "waits for a lock that are blamed on who woke the thread, because what looks like the owner "
-     "is "
+     "waits for a lock that are blamed on who woke the thread, because what looks like the owner is "
      "not known to be a thread of the same process, or another thread lets go of the lock"},
     {kBlameOwnersUnread, "blame-owners-unread", kStatistic,
-     "waits for a lock that are blamed on who woke the thread, because the owner's labels could "
-     "not "
+     "waits for a lock that are blamed on who woke the thread, because the owner's labels could not "
      "be read at that moment"},
     {kRecordsMalformed, "records-malformed", kProblem,
      "records of the BPF programs that contradict themselves", "this is a defect of labelscope"},
