@@ -201,6 +201,7 @@ Status FoundProcesses::add_to(Recorder& recorder, Backend backend) {
   }
   if (!admits_children()) return {};
   for (Pid pid : first()) children_ += recorder.add_children(pid);
+  recorder.note_children_followed();
   return {};
 }
 

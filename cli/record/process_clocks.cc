@@ -7,6 +7,7 @@
 #include <chrono>
 #include <string>
 
+#include "bpf/sampling/perf_events.h"
 #include "process/proc_fs.h"
 
 namespace labelscope::cli {
@@ -34,8 +35,13 @@ bool KernelClocks::is_zombie(Pid pid) {
 
 std::uint64_t KernelClocks::read_processor_clock() {
   const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(now.count()) *
-         static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF));
+  // musl's sysconf() counts the processors that labelscope itself may use.
+  static const std::uint64_t count = [] {
+    const auto present = parse_cpu_list(read_proc_line("/sys/devices/system/cpu/present"));
+    if (present && !present->empty()) return std::uint64_t{present->size()};
+    return static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF));
+  }();
+  return static_cast<std::uint64_t>(now.count()) * count;
 }
 
 // The eighth number of the first line of /proc/stat.
@@ -52,6 +58,20 @@ std::uint64_t KernelClocks::read_stolen_clock() {
     at = parsed.ptr;
   }
   return ticks * (1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+}
+
+void ProcessClocks::expect_start() {
+  started_at_ = clocks_.processors();
+  if (!group_) return;
+  if (const auto now = group_()) {
+    group_life_.least_before = *now;
+  } else {
+    group_ = nullptr;
+  }
+}
+
+void ProcessClocks::start() {
+  if (group_) group_life_.most_before = group_();
 }
 
 void ProcessClocks::expect(Pid pid) {
@@ -103,6 +123,7 @@ void ProcessClocks::expect_stop() {
   for (auto& [pid, life] : lives_) {
     if (const auto now = clocks_.process(pid)) life.least_end = *now;
   }
+  if (group_) group_life_.least_end = group_().value_or(0);
 }
 
 void ProcessClocks::stop() {
@@ -111,6 +132,11 @@ void ProcessClocks::stop() {
   }
   lives_.clear();
   most_of_all_ = clocks_.processors() - started_at_;
+  const auto last = group_ ? group_() : std::nullopt;
+  // The group may have been removed meanwhile.
+  if (!last || !group_life_.most_before || group_life_.least_end == 0) return;
+  of_group_.least_ns = difference(group_life_.least_end, *group_life_.most_before);
+  of_group_.most_ns = difference(*last, group_life_.least_before) + kLastMoment;
 }
 
 }  // namespace labelscope::cli

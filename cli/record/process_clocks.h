@@ -37,6 +37,14 @@ struct KernelClocks {
   std::function<std::uint64_t()> stolen = read_stolen_clock;
   QueueClocks::Read queues = QueueClocks::read;
 
+  // For recordings that do not count CPU time: the clocks of processes are not read.
+  KernelClocks without_processes() const {
+    KernelClocks clocks = *this;
+    clocks.process = [](Pid) { return std::nullopt; };
+    clocks.stands_still = [](Pid) { return false; };
+    return clocks;
+  }
+
   static std::uint64_t read_stolen_clock();
   static bool is_zombie(Pid pid);
   static std::uint64_t read_processor_clock();
@@ -53,8 +61,13 @@ class ProcessClocks {
 
   explicit ProcessClocks(KernelClocks clocks) : clocks_(std::move(clocks)) {}
 
-  // Call this before the sampler starts.
-  void expect_start() { started_at_ = clocks_.processors(); }
+  // A clock of all that is recorded, which also has the time of processes that nobody has seen
+  // (group_clock.h). Call this before expect_start().
+  using Group = std::function<std::optional<std::uint64_t>()>;
+  void watch(Group group) { group_ = std::move(group); }
+  // Call these before and after the sampler starts.
+  void expect_start();
+  void start();
   // Call these before and after the sampler begins to count the process's time.
   void expect(Pid pid);
   void begin(Pid pid);
@@ -71,6 +84,8 @@ class ProcessClocks {
   void expect_stop();
   void stop();
   const std::map<Pid, Bounds>& bounds() const { return bounds_; }
+  // The same of the clock of all; from 0 to kUnknown without one.
+  const Bounds& of_group() const { return of_group_; }
   // After stop(): no recording of this length has more time on processors.
   std::uint64_t most_of_all() const { return most_of_all_; }
 
@@ -88,6 +103,9 @@ class ProcessClocks {
   bool is_stopping_ = false;
   std::uint64_t started_at_ = 0;
   std::uint64_t most_of_all_ = Bounds::kUnknown;
+  Group group_;
+  Life group_life_;
+  Bounds of_group_{0, Bounds::kUnknown};
   std::map<Pid, Life> lives_;
   std::map<Pid, Bounds> bounds_;
 };

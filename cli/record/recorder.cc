@@ -9,6 +9,7 @@
 #include "cli/host/exit_status.h"
 #include "cli/profile/blame.h"
 #include "cli/profile/merge.h"
+#include "cli/record/group_clock.h"
 #include "process/child_processes.h"
 
 namespace labelscope::cli {
@@ -16,6 +17,10 @@ namespace {
 
 // Whether samples of this kind share out the time of their threads (time_accounts.h).
 bool has_account(ls_sample_kind kind) { return kind == LS_ON_CPU || kind == LS_WHOLE_TIME; }
+
+bool counts_cpu(std::span<const ls_sample_kind> kinds) {
+  return std::ranges::find(kinds, LS_ON_CPU) != kinds.end();
+}
 
 // A new library is planned several times until then (tracked_process.cc).
 constexpr std::chrono::milliseconds kUntilCalm{1000};
@@ -26,7 +31,7 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
     : sampler_(std::move(sampler)),
       options_(options),
       process_labels_(options.process_labels),
-      clocks_(options.clocks),
+      clocks_(counts_cpu(options.kinds) ? options.clocks : options.clocks.without_processes()),
       queues_(options.clocks.queues),
       builder_(options.timed_samples, options.period_ns, options.labels, options.kinds,
                options.limits),
@@ -35,7 +40,7 @@ Recorder::Recorder(std::unique_ptr<Sampler> sampler, const Options& options)
       variables_seen_(options.variables.size()),
       presets_seen_(options.presets.size()),
       has_accounts_(std::ranges::any_of(options.kinds, has_account)),
-      counts_cpu_(std::ranges::find(options.kinds, LS_ON_CPU) != options.kinds.end()),
+      counts_cpu_(counts_cpu(options.kinds)),
       samples_waits_(std::ranges::any_of(options.kinds, [](auto kind) { return is_wait(kind); })) {
   builder_.numbered().keep_for_blame(options.blame);
 }
@@ -144,6 +149,12 @@ Status Recorder::start() {
   note_event();
   table_times_.start(static_cast<std::uint64_t>(
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()));
+  if (follows_children_ && counts_cpu_) {
+    std::set<Pid> pids;
+    for (const auto& [pid, process] : processes_) pids.insert(pid);
+    if (const auto group = GroupClock::of(pids))
+      clocks_.watch([group = *group] { return group.used_ns(); });
+  }
   clocks_.expect_start();
   for (const auto& [pid, process] : processes_) {
     if (!left_out_.contains(pid)) clocks_.expect(pid);
@@ -158,6 +169,7 @@ Status Recorder::start() {
   for (const auto& [pid, process] : processes_) {
     if (!left_out_.contains(pid)) clocks_.begin(pid);
   }
+  clocks_.start();
   if (samples_waits_) queues_.begin();
   // This reports children that were forked while everything was prepared (on_fork()).
   if (status) status = sampler_->drain(*this, std::chrono::milliseconds(0));
@@ -254,8 +266,8 @@ Status Recorder::stop() {
 KernelTotals Recorder::kernel_totals(const Counters& counters, std::uint64_t whole_ns) const {
   KernelTotals totals;
   if (has_accounts_) totals.lost_ns = counters.lost_thread_ns;
-  totals.whole_ns = whole_ns;
-  if (counts_cpu_) totals.most_ns = clocks_.most_of_all();
+  totals.whole_ns = std::max(whole_ns, clocks_.of_group().least_ns);
+  if (counts_cpu_) totals.most_ns = std::min(clocks_.most_of_all(), clocks_.of_group().most_ns);
   for (const Counter unlike :
        {Counter::kChildrenNotFollowed, Counter::kChildrenRefused, Counter::kChildrenWithoutFiles}) {
     totals.has_strangers |= counters_[unlike] != 0 || counters.others[unlike] != 0;

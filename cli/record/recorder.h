@@ -83,6 +83,9 @@ class Recorder final : private EventHandler {
   // Adds the processes that this process and its children have started already. Counts those that
   // cannot be added. Returns how many were added.
   std::size_t add_children(Pid parent);
+  // What all recorded processes start is recorded, too: so if they are all of a cgroup, it has no
+  // time of others. Call it before start().
+  void note_children_followed() { follows_children_ = true; }
   Status start();
   // Takes the events that have come, waits up to `timeout` for more, and plans each process that is
   // due.
@@ -208,6 +211,7 @@ class Recorder final : private EventHandler {
   bool has_accounts_;  // some samples share out the time of their threads
   bool counts_cpu_;    // and that is CPU time
   bool samples_waits_;
+  bool follows_children_ = false;
   Counts counters_;  // events that only the recorder sees
   std::uint64_t plans_ = 0;
   bool in_kernel_ = false;
