@@ -32,6 +32,14 @@ std::uint64_t usual_ns(std::uint64_t threads, std::uint64_t waits, std::uint64_t
   return std::max(std::max(threads, kFewThreads) * kTickNs, whole_ns / kOneIn) + waits * kSwitchNs;
 }
 
+// Of a thread that waited for a processor when the recording began, schedstat has that whole wait,
+// as soon as it has got one; and labelscope's own start may have kept all processors for a while.
+std::uint64_t first_wait_ns(const ThreadLedger& thread) {
+  constexpr std::uint64_t kLong = 100'000'000;
+  constexpr std::uint64_t kUsualWaits = 10;
+  return kLong + kUsualWaits * thread.runnable_ns / std::max<std::uint64_t>(thread.waits, 1);
+}
+
 // What a group of processes may not use is no wait for a processor to the kernel.
 std::uint64_t throttled_ns(const Profile& profile) {
   const std::string throttled = wait_reason(LS_RUNNABLE, LS_CALL_THROTTLED);
@@ -111,7 +119,7 @@ void note_wait_differences(Profile& profile, const QueueClocks& clocks, std::uin
                    usual_ns(ledgers.count(), 0, in_ledgers_ns));
 
   // The clock, and schedstat.
-  std::map<QueueClocks::Thread, std::uint64_t> runnable;
+  std::map<QueueClocks::Thread, const ThreadLedger*> queued;
   std::map<QueueClocks::Thread, unsigned> lines;
   std::uint64_t clock_twice_ns = 0;
   std::uint64_t clock_missing_ns = 0;
@@ -120,7 +128,7 @@ void note_wait_differences(Profile& profile, const QueueClocks& clocks, std::uin
     (residue < 0 ? clock_twice_ns : clock_missing_ns) +=
         residue < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(residue)
                     : static_cast<std::uint64_t>(residue);
-    runnable[{raw(thread.pid), raw(thread.tid)}] += thread.runnable_ns;
+    queued[{raw(thread.pid), raw(thread.tid)}] = &thread;
     ++lines[{raw(thread.pid), raw(thread.tid)}];
   }
   differences.take(difference(clock_twice_ns, stolen_ns), difference(clock_missing_ns, stolen_ns),
@@ -133,13 +141,12 @@ void note_wait_differences(Profile& profile, const QueueClocks& clocks, std::uin
   for (const auto& [thread, bounds] : clocks.bounds()) {
     // Threads that had this number one after the other have several lines.
     if (const auto known = lines.find(thread); known == lines.end() || known->second != 1) continue;
-    const std::uint64_t own_ns = runnable[thread];
-    queue_twice_ns += difference(own_ns, bounds.most_ns);
-    queue_missing_ns += difference(bounds.least_ns, own_ns);
+    const ThreadLedger& own = *queued[thread];
+    queue_twice_ns += difference(own.runnable_ns, bounds.most_ns);
+    queue_missing_ns += difference(bounds.least_ns, own.runnable_ns + first_wait_ns(own));
     queue_ns += bounds.most_ns;
     ++threads;
   }
-  // A thread that waited for a processor when the recording began has waited longer, by schedstat.
   constexpr std::uint64_t kOneIn = 20;
   differences.take(difference(queue_twice_ns, throttled_ns(profile)), queue_missing_ns,
                    std::max(usual_ns(threads, 0, 0) + sum.waits * 1000, queue_ns / kOneIn));
