@@ -174,8 +174,9 @@ __noinline int ls_leave_unseen(__u32 tid, __s32 system_call, __u64 ran_ns, __u64
   return 0;
 }
 
-/* Sends the account of a thread that ends now, and forgets the thread. */
-__noinline int ls_send_account(__u32 tid, __u64 ran_ns, __u64 now) {
+/* Sends the account of a thread that ends now, and forgets the thread, unless somebody may still
+ * wait for its end (`exits`: what becomes of it). */
+__noinline int ls_send_account(__u32 tid, __u64 ran_ns, __u64 now, __u32 exits) {
   struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
   if (!thread || !thread->exits) return 0;
   struct ls_thread_waits waits = {
@@ -188,6 +189,10 @@ __noinline int ls_send_account(__u32 tid, __u64 ran_ns, __u64 now) {
   };
   if (bpf_ringbuf_output(&ring, &waits, sizeof(waits), BPF_RB_NO_WAKEUP))
     ls_count_other(LS_COUNT_DROPPED_THREAD_WAITS);
+  if (exits) {
+    thread->exits = exits;
+    return 0;
+  }
   bpf_map_delete_elem(&off_cpu_threads, &tid);
   /* It was woken while it exited, too. Nothing makes another entry now that it is not known. */
   ls_forget_woken(tid);
@@ -269,6 +274,7 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_ids ids
     bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
     thread = 0;
   }
+  if (thread && thread->exits == LS_EXITS_SETTLED) return;
   __u64 ran_ns = task->se.sum_exec_runtime;
   if (!thread) {
     if (!ls_is_recorded(&found) || exits) return;
@@ -301,7 +307,7 @@ static int ls_sample_wait(struct bpf_map* map, void* key, void* value);
 
 static __always_inline void ls_return(struct task_struct* task, struct ls_ids ids, __u64 now) {
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
-  if (!thread) return;
+  if (!thread || thread->exits == LS_EXITS_SETTLED) return;
   if (thread->left_ns == 0) {
     ls_leave_unseen(ids.tid, ls_system_call_of(task), task->se.sum_exec_runtime, now);
     thread->came_ns = now;
@@ -339,15 +345,28 @@ static __always_inline void ls_return(struct task_struct* task, struct ls_ids id
   }
 }
 
+/* Another thread may have the number by now. */
+static __always_inline void ls_forget_settled(__u32 tid) {
+  const struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+  if (!thread || thread->exits != LS_EXITS_SETTLED) return;
+  bpf_map_delete_elem(&off_cpu_threads, &tid);
+  ls_forget_woken(tid);
+}
+
 /* The task has left its last processor. */
 static __always_inline void ls_end_thread(struct task_struct* task, __u64 now) {
-  if (config.pid_namespace != 0) return; /* it has lost its numbers there, see on_waiter_exit() */
+  if (config.pid_namespace != 0) { /* it has lost its numbers there, see on_waiter_exit() */
+    __u64 key = bpf_get_current_task();
+    const struct ls_ending* ending = bpf_map_lookup_elem(&endings, &key);
+    if (ending) ls_forget_settled(ending->tid);
+    return;
+  }
   struct ls_ids ids = ls_ids_of_argument(task);
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread || !thread->exits) return;
   __u64 ran_ns = task->se.sum_exec_runtime;
   if (thread->left_ns != 0) ls_return_unseen(ids.tid, ran_ns, now);
-  ls_send_account(ids.tid, ran_ns, now);
+  ls_send_account(ids.tid, ran_ns, now, 0);
 }
 
 SEC("tp_btf/sched_switch")
@@ -356,7 +375,8 @@ int BPF_PROG(on_switch, _Bool preempted, struct task_struct* leaves, struct task
   (void)ctx;
   struct ls_ids leaving = ls_waiter_ids(leaves);
   struct ls_ids coming = ls_waiter_ids(comes);
-  if (leaving.pid == 0 && coming.pid == 0 && !config.blame) return 0;
+  const _Bool may_end = config.pid_namespace != 0 && state & LS_STATE_DEAD;
+  if (leaving.pid == 0 && coming.pid == 0 && !config.blame && !may_end) return 0;
   __u64 now = bpf_ktime_get_ns();
   if (leaving.pid != 0 && !(state & LS_STATE_DEAD)) {
     const struct ls_leaving how = {
@@ -367,7 +387,8 @@ int BPF_PROG(on_switch, _Bool preempted, struct task_struct* leaves, struct task
     ls_leave(leaves, leaving, how, now);
   }
   if (config.blame) ls_end_turn(leaves, now);
-  if (leaving.pid != 0 && state & LS_STATE_DEAD) ls_end_thread(leaves, now);
+  if ((leaving.pid != 0 || config.pid_namespace != 0) && state & LS_STATE_DEAD)
+    ls_end_thread(leaves, now);
   if (coming.pid != 0) ls_return(comes, coming, now);
   return 0;
 }
@@ -382,9 +403,11 @@ int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
   ls_add_late(thread, ls_without_labels(LS_UNREADABLE_VANISHED));
   ls_lose_drawn(thread, LS_COUNT_WAITS_OF_ENDED);
   thread->exits = 1;
-  /* Its numbers in a pid namespace may be gone when it leaves its last processor. */
+  /* Its numbers in a pid namespace may be gone when it leaves its last processor. Who waits for its
+   * end waits for what it has worked for, so its labels stay known until then. */
   if (config.pid_namespace != 0)
-    ls_send_account(ids.tid, ls_time_of((struct task_struct*)ctx->args[0]), bpf_ktime_get_ns());
+    ls_send_account(ids.tid, ls_time_of((struct task_struct*)ctx->args[0]), bpf_ktime_get_ns(),
+                    config.blame ? LS_EXITS_SETTLED : 0);
   return 0;
 }
 

@@ -54,6 +54,7 @@ void WaitAccounts::end(const ThreadWaitsRecord& record) {
 void WaitAccounts::close(std::span<const std::pair<Tid, ls_off_cpu>> threads,
                          std::uint64_t closed_ns) {
   for (const auto& [tid, thread] : threads) {
+    if (thread.exits == LS_EXITS_SETTLED) continue;
     Closed closed;
     closed.account = thread.account;
     closed.pid = Pid{static_cast<std::int32_t>(thread.pid)};

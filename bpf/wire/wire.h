@@ -243,6 +243,9 @@ struct ls_thread_waits {
   __u32 tid;
 };
 
+/* A thread in a pid namespace has sent its account when it exited, and is known by its labels. */
+#define LS_EXITS_SETTLED 2
+
 /* A thread of a recorded process, as a value of the map `off_cpu_threads` (off_cpu.bpf.h). Its
  * times are by CLOCK_MONOTONIC. */
 struct ls_off_cpu {
@@ -263,7 +266,7 @@ struct ls_off_cpu {
   struct ls_wait_account account;
   __u64 left_ran_ns; /* its thread_ns when it left */
   __u64 came_ns;     /* when it got its processor the last time */
-  __u32 exits;       /* it has exited, and does not run much longer */
+  __u32 exits;       /* it has exited, and does not run much longer; or LS_EXITS_SETTLED */
   /* What reading with page faults allowed has found: so often in a row nothing, and when that was
    * the last time. */
   __u32 failed_reads;

@@ -198,6 +198,41 @@ TEST_CASE("blame: who ends has worked for the labels of its last wait") {
   CHECK(of.machine.blamed("victim", "thread 200 child") == 30 * kUs);
 }
 
+TEST_CASE("blame: who ends inside of a pid namespace is known until it has left") {
+  Two of;
+  config.pid_namespace = 5;
+  of.machine.change(kOther, nullptr);
+  of.machine.pass(kUs);
+  of.machine.wake(of.hog, kCpu);
+  of.machine.change(kOther, &of.hog);
+  of.machine.label(of.hog, Labels{});  // its library clears them
+  of.machine.exit(kOther);
+  of.wait(30 * kUs);
+  CHECK(of.machine.blamed("victim", "thread 100 hog") == 30 * kUs);
+  const auto accounts = of.machine.sent<ls_thread_waits>(LS_RECORD_THREAD_WAITS);
+  REQUIRE(accounts.size() == 1);
+  CHECK(accounts[0].tid == 101);
+  CHECK(of.machine.knows(of.hog));
+  // It waits once more, for which there is no account any more, and then it has no number.
+  of.machine.change(kOther, nullptr, Leaving::kBlocked);
+  of.machine.pass(kUs);
+  of.machine.wake(of.hog, kCpu);
+  of.machine.change(kOther, &of.hog);
+  of.hog.space.ns.inum = 0;
+  SECTION("it leaves") {
+    of.machine.change(kOther, nullptr, Leaving::kDead);
+    CHECK_FALSE(of.machine.knows(of.hog));
+    CHECK(count_elements("woken_threads") == 1);  // the victim's
+  }
+  SECTION("another thread has its number before") {
+    FakeThread& other = of.machine.thread(100, 101);
+    of.machine.begin(other);
+    of.machine.change(kOther, nullptr, Leaving::kDead);
+    CHECK(of.machine.knows(other));
+  }
+  CHECK(of.machine.sent<ls_thread_waits>(LS_RECORD_THREAD_WAITS).empty());
+}
+
 TEST_CASE("blame: a chain of waits, each because of the next thread") {
   Two of;
   FakeThread& first = of.machine.thread(100, 102);

@@ -74,11 +74,13 @@ Machine::Machine(bool blames, unsigned processors) : blames_(blames) {
   for (std::uint32_t i = 0; i < LS_RETRY_SCRATCHES; ++i)
     put_element("free_scratches", {}, bytes_of(slots + i));
   put("off_cpu_unit", std::uint32_t{0}, std::uint64_t{1} << 62);
+  nobody_.numbers[0].ns = &nowhere_;
   for (Processor& processor : processors_) {
     processor.queue.rq = &processor.queue;
     processor.idle.flags = kOfKernel;
     processor.idle.se.cfs_rq = &processor.queue;
     processor.idle.group_leader = &processor.idle;
+    processor.idle.thread_pid = &nobody_;
   }
   see(0);
 }
@@ -99,6 +101,9 @@ FakeThread& Machine::thread(int pid, int tid) {
   made.task.pid = tid;
   made.task.tgid = pid;
   made.task.signal = signal.get();
+  made.space.ns.inum = 5;
+  made.number.numbers[0] = {tid, &made.space};
+  made.task.thread_pid = &made.number;
   made.task.group_leader = &made.task;
   for (FakeThread& other : threads_)
     if (other.task.pid == pid) made.task.group_leader = &other.task;

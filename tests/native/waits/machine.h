@@ -37,6 +37,8 @@ struct FakeThread {
   bool can_come = true;    // if it is not: a page fault brings it in
   bool in_kernel = false;  // it does not come back to user mode when it gets a processor
   int processor = -1;      // that it has
+  pid_namespace space{};   // in which it has its number
+  pid number{};
 };
 
 class Machine {
@@ -154,6 +156,8 @@ class Machine {
   Wait wait_of(const ls_wait_key& key);
 
   bool blames_;
+  pid_namespace nowhere_{};
+  pid nobody_{};
   Processor processors_[kProcessors];
   std::deque<FakeThread> threads_;
   std::map<int, std::unique_ptr<signal_struct>> signals_;
