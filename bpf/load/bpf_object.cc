@@ -43,7 +43,10 @@ std::uint64_t code_mask() {
 Result<std::uint32_t> largest_cpu_number() {
   errno = 0;
   const std::string list = read_proc_line("/sys/devices/system/cpu/possible");
-  if (list.empty() && errno != 0) {
+  if (list.empty() && errno != 0 && errno != ENOENT) {
+    return system_error(errno, "cannot read /sys/devices/system/cpu/possible");
+  }
+  if (list.empty() && errno == ENOENT) {
     return Error{ErrorCode::kUnsupported,
                  "/sys/devices/system/cpu/possible cannot be read: /sys is not mounted (mount -t "
                  "sysfs sysfs /sys)"};

@@ -59,7 +59,7 @@ for machine in amd64:x86-64:x86_64-linux-gnu-gcc arm64:aarch64:aarch64-linux-gnu
   numbers php
   for preset in php-fpm mod-php; do
     expect_lines "$preset" "variant $processor when sapi_globals.size == ${number[sapi_globals.size]} set started=${number[started]}" \
-      "need sapi_globals+${number[path]}:u64 != 0" "label script = sapi_globals+${number[path]}:cstr" \
+      "sapi_globals+${number[path]}:u64 != 0" "label script = sapi_globals+${number[path]}:cstr" \
       "label method = sapi_globals+${number[method]}:cstr"
   done
   # Both routes begin at the server's context, which is the first member.
