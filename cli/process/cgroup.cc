@@ -70,17 +70,25 @@ bool is_slice(std::string_view component) {
   return component.size() > kSuffix.size() && component.ends_with(kSuffix);
 }
 
-// Calls `take` with each path of /proc/PID/cgroup until it returns true; returns whether it has.
+// Calls `take` with the controllers and the path of each line of /proc/PID/cgroup until it returns
+// true; returns whether it has. Version 2 has no controllers there.
 template <class Take>
-bool any_path(std::string_view cgroup, Take take) {
+bool any_line(std::string_view cgroup, Take take) {
   while (!cgroup.empty()) {
     const std::string_view line = cgroup.substr(0, cgroup.find('\n'));
     cgroup.remove_prefix(std::min(line.size() + 1, cgroup.size()));
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
-    if (second != std::string_view::npos && take(line.substr(second + 1))) return true;
+    if (second != std::string_view::npos &&
+        take(line.substr(first + 1, second - first - 1), line.substr(second + 1)))
+      return true;
   }
   return false;
+}
+
+template <class Take>
+bool any_path(std::string_view cgroup, Take take) {
+  return any_line(cgroup, [&](std::string_view, std::string_view path) { return take(path); });
 }
 
 template <class Take>
@@ -173,6 +181,26 @@ std::set<std::string> groups_in(std::string_view text) {
     return false;
   });
   return groups;
+}
+
+bool has_controller(std::string_view list, std::string_view controller) {
+  while (!list.empty()) {
+    const std::string_view first = list.substr(0, list.find(','));
+    if (first == controller) return true;
+    list.remove_prefix(std::min(first.size() + 1, list.size()));
+  }
+  return false;
+}
+
+std::string group_of_controller(std::string_view text, std::string_view controller) {
+  std::string group;
+  any_line(text, [&](std::string_view controllers, std::string_view path) {
+    const bool found =
+        controller.empty() ? controllers.empty() : has_controller(controllers, controller);
+    if (found) group = path;
+    return found;
+  });
+  return group;
 }
 
 std::string group_of_folder(std::string folder, std::string_view mountinfo) {

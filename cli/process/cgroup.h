@@ -45,6 +45,10 @@ bool is_in_unit(std::string_view text, std::string_view unit);
 bool is_in_group(std::string_view text, std::string_view group);
 std::set<std::string> units_in(std::string_view text);
 std::set<std::string> groups_in(std::string_view text);
+// Whether a list of controllers, "cpu,cpuacct", has this one.
+bool has_controller(std::string_view list, std::string_view controller);
+// Returns the path in the hierarchy of a controller of version 1, or of version 2 (empty).
+std::string group_of_controller(std::string_view text, std::string_view controller);
 // Makes the path "/app" of the folder "/sys/fs/cgroup/app"; "/app" is one already. `mountinfo` is
 // the text of /proc/self/mountinfo.
 std::string group_of_folder(std::string folder, std::string_view mountinfo);

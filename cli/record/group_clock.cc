@@ -1,5 +1,3 @@
-// A line of /proc/PID/cgroup is "hierarchy:controllers:path", and one of /proc/self/mountinfo ends
-// with "... ROOT FOLDER OPTIONS - TYPE SOURCE CONTROLLERS".
 #include "cli/record/group_clock.h"
 
 #include <algorithm>
@@ -11,6 +9,8 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/process/cgroup.h"
+#include "cli/process/proc_listing.h"
 #include "process/proc_fs.h"
 
 namespace labelscope::cli {
@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kMostText = std::size_t{1} << 20;
 constexpr std::size_t kMostGroups = 1024;
+constexpr std::string_view kAccount = "cpuacct";  // the controller that counts, in version 1
 
 // Where a hierarchy is mounted that counts CPU time.
 struct Hierarchy {
@@ -30,74 +31,34 @@ std::string text_of(const std::string& path) {
   return text ? *std::move(text) : std::string();
 }
 
-bool has_word(std::string_view list, std::string_view word) {
-  while (!list.empty()) {
-    const std::string_view first = list.substr(0, list.find(','));
-    if (first == word) return true;
-    list.remove_prefix(std::min(first.size() + 1, list.size()));
-  }
-  return false;
-}
-
 std::vector<Hierarchy> hierarchies(const std::string& proc) {
   std::vector<Hierarchy> all;
-  std::istringstream text(text_of(proc + "/self/mountinfo"));
-  for (std::string line; std::getline(text, line);) {
-    std::istringstream words(line);
-    std::string skipped;
-    std::string root;
-    std::string folder;
-    words >> skipped >> skipped >> skipped >> root >> folder;
-    while (words >> skipped && skipped != "-") {
-    }
-    std::string type;
-    std::string controllers;
-    words >> type >> skipped >> controllers;
+  for_each_mount(text_of(proc + "/self/mountinfo"), [&](const Mount& mount) {
     // Of a group that is mounted itself, the paths of processes do not say what is below it.
-    if (root != "/") continue;
-    if (type == "cgroup2") all.push_back({folder, true});
-    if (type == "cgroup" && has_word(controllers, "cpuacct")) all.push_back({folder, false});
-  }
+    if (mount.root != "/") return;
+    const bool is_unified = mount.type == "cgroup2";
+    if (is_unified || (mount.type == "cgroup" && has_controller(mount.options, kAccount)))
+      all.push_back({std::string(mount.folder), is_unified});
+  });
   std::ranges::stable_partition(all, &Hierarchy::is_unified);
   return all;
 }
 
-std::string group_of(Pid pid, bool is_unified, const std::string& proc) {
-  std::istringstream text(text_of(proc + "/" + std::to_string(raw(pid)) + "/cgroup"));
-  for (std::string line; std::getline(text, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string_view controllers =
-        std::string_view(line).substr(first + 1, second - first - 1);
-    if (is_unified ? line.starts_with("0::") : has_word(controllers, "cpuacct"))
-      return line.substr(second + 1);
-  }
-  return {};
-}
-
-// Returns what /proc/PID/status has behind this word; nothing if the process is gone.
-std::string status_of(Pid pid, std::string_view word, const std::string& proc) {
-  std::istringstream text(text_of(proc + "/" + std::to_string(raw(pid)) + "/status"));
-  for (std::string line; std::getline(text, line);) {
-    if (!line.starts_with(word)) continue;
-    const std::size_t at = line.find_first_not_of(" \t", word.size());
-    return at == std::string::npos ? std::string() : line.substr(at);
-  }
-  return {};
+std::string file_of(Pid pid, const char* name, const std::string& proc) {
+  return text_of(ProcListing(proc).folder_of(pid) + name);
 }
 
 bool has_ended(Pid pid, const std::string& proc) {
-  const std::string state = status_of(pid, "State:", proc);
-  return state.empty() || state.starts_with('Z') || state.starts_with('X');
+  const std::string status = file_of(pid, "status", proc);
+  const std::string_view state = status_field(status, "State");
+  return state.empty() || labelscope::has_ended(state.front());
 }
 
 // Whether a wanted process has started it. The recording follows it then, and may not know it yet.
 bool is_child(Pid pid, const std::set<Pid>& wanted, const std::string& proc) {
-  const std::string parent = status_of(pid, "PPid:", proc);
-  std::int32_t number = 0;
-  std::from_chars(parent.data(), parent.data() + parent.size(), number);
-  return wanted.contains(Pid{number});
+  const std::string status = file_of(pid, "status", proc);
+  const auto parent = whole_number<std::int32_t>(status_field(status, "PPid"));
+  return parent && wanted.contains(Pid{*parent});
 }
 
 // Adds the processes of a group and those below it. Returns false at one that is neither among
@@ -132,7 +93,8 @@ std::optional<GroupClock> GroupClock::of(const std::set<Pid>& pids, const std::s
   for (const Hierarchy& hierarchy : hierarchies(proc)) {
     const auto alive = std::ranges::find_if(pids, [&](Pid pid) { return !has_ended(pid, proc); });
     if (alive == pids.end()) break;
-    std::string group = group_of(*alive, hierarchy.is_unified, proc);
+    std::string group = group_of_controller(file_of(*alive, "cgroup", proc),
+                                            hierarchy.is_unified ? "" : kAccount);
     // The root has all processes of the machine.
     for (; group.size() > 1 && group.starts_with('/'); group.erase(group.rfind('/'))) {
       std::set<Pid> found;

@@ -70,10 +70,12 @@ void for_each_mount(std::string_view mountinfo, const std::function<void(const M
     std::string_view behind = line.substr(end + kBeforeType.size());
     Mount mount;
     mount.type = take(behind, ' ');
+    take(behind, ' ');
+    mount.options = take(behind, ' ');
     mount.id = take(line, ' ');
     take(line, ' ');
     mount.device = take(line, ' ');
-    take(line, ' ');
+    mount.root = take(line, ' ');
     mount.folder = take(line, ' ');
     use(mount);
   }

@@ -52,12 +52,15 @@ std::optional<ThreadStat> read_thread_stat(const std::string& path);
 // Reads of this thread alone.
 std::optional<ThreadStat> read_thread_stat(Tid tid);
 
-// One line of /proc/PID/mountinfo: "ID PARENT DEVICE ROOT FOLDER ... - TYPE ..." (proc(5)).
+// One line of /proc/PID/mountinfo: "ID PARENT DEVICE ROOT FOLDER ... - TYPE SOURCE OPTIONS"
+// (proc(5)).
 struct Mount {
   std::string_view id;
-  std::string_view device;  // "8:1"
-  std::string_view folder;  // with blanks as \\040
-  std::string_view type;    // "ext4"
+  std::string_view device;   // "8:1"
+  std::string_view root;     // what of the file system is mounted: "/", all of it
+  std::string_view folder;   // with blanks as \\040
+  std::string_view type;     // "ext4"
+  std::string_view options;  // of the file system: of a cgroup of version 1, with its controllers
 };
 // Calls `use` with each line of the text of such a file.
 void for_each_mount(std::string_view mountinfo, const std::function<void(const Mount&)>& use);
