@@ -43,13 +43,13 @@ std::uint64_t code_mask() {
 Result<std::uint32_t> largest_cpu_number() {
   errno = 0;
   const std::string list = read_proc_line("/sys/devices/system/cpu/possible");
-  if (list.empty() && errno != 0 && errno != ENOENT) {
-    return system_error(errno, "cannot read /sys/devices/system/cpu/possible");
-  }
   if (list.empty() && errno == ENOENT) {
     return Error{ErrorCode::kUnsupported,
                  "/sys/devices/system/cpu/possible cannot be read: /sys is not mounted (mount -t "
                  "sysfs sysfs /sys)"};
+  }
+  if (list.empty() && errno != 0) {
+    return system_error(errno, "cannot read /sys/devices/system/cpu/possible");
   }
   const std::size_t last = list.find_last_of("-,") + 1;
   std::uint32_t number = 0;
@@ -90,19 +90,6 @@ Result<ls_config> make_config(const SamplerOptions& options, std::uint32_t cpus)
   }
   config.wakeup_bytes = ring_size(options.ring_bytes) / 2;
   return config;
-}
-
-// Returns by which labels waits are added up: not by those that no output has.
-ls_key_choice choice_of_waits(const SamplerOptions& options, const ls_label_key& secret) {
-  const std::vector<std::string>& left_out = options.left_out_keys;
-  if (options.kept_keys.empty()) {
-    return choose_keys(LS_CHOICE_OF_WAITS, LS_KEYS_BUT, left_out, secret);
-  }
-  std::vector<std::string> kept = options.kept_keys;
-  std::erase_if(kept, [&](const std::string& key) {
-    return std::ranges::find(left_out, key) != left_out.end();
-  });
-  return choose_keys(LS_CHOICE_OF_WAITS, LS_KEYS_ONLY, kept, secret);
 }
 
 // Label sets of waits that the kernel knows by number at the same time. It forgets the oldest.

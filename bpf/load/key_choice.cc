@@ -55,4 +55,16 @@ ls_key_choice choose_keys(ls_choice which, ls_key_rule how, std::span<const std:
   return choice;
 }
 
+ls_key_choice choice_of_waits(const SamplerOptions& options, const ls_label_key& secret) {
+  const std::vector<std::string>& left_out = options.left_out_keys;
+  if (options.kept_keys.empty()) {
+    return choose_keys(LS_CHOICE_OF_WAITS, LS_KEYS_BUT, left_out, secret);
+  }
+  std::vector<std::string> kept = options.kept_keys;
+  std::erase_if(kept, [&](const std::string& key) {
+    return std::ranges::find(left_out, key) != left_out.end();
+  });
+  return choose_keys(LS_CHOICE_OF_WAITS, LS_KEYS_ONLY, kept, secret);
+}
+
 }  // namespace labelscope

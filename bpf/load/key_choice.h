@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "bpf/load/sampler_options.h"
 #include "bpf/wire/wire.h"
 
 namespace labelscope {
@@ -17,5 +18,8 @@ std::uint64_t number_of_key(std::string_view key, const ls_label_key& secret);
 // all labels count.
 ls_key_choice choose_keys(ls_choice which, ls_key_rule how, std::span<const std::string> keys,
                           const ls_label_key& secret);
+
+// Returns by which labels waits are added up: not by those that no output has.
+ls_key_choice choice_of_waits(const SamplerOptions& options, const ls_label_key& secret);
 
 }  // namespace labelscope
