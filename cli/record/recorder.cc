@@ -156,14 +156,11 @@ Status Recorder::start() {
       clocks_.watch([group = *group] { return group.used_ns(); });
   }
   clocks_.expect_start();
+  if (samples_waits_) stolen_before_ns_ = options_.clocks.stolen();
   for (const auto& [pid, process] : processes_) {
-    if (!left_out_.contains(pid)) clocks_.expect(pid);
-  }
-  if (samples_waits_) {
-    stolen_before_ns_ = options_.clocks.stolen();
-    for (const auto& [pid, process] : processes_) {
-      if (!left_out_.contains(pid)) queues_.expect(pid);
-    }
+    if (left_out_.contains(pid)) continue;
+    clocks_.expect(pid);
+    if (samples_waits_) queues_.expect(pid);
   }
   Status status = sampler_->start();
   for (const auto& [pid, process] : processes_) {

@@ -1,7 +1,6 @@
 #include "cli/record/wait_differences.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "cli/profile/wait_reason.h"
 
@@ -119,8 +118,8 @@ void note_wait_differences(Profile& profile, const QueueClocks& clocks, std::uin
                    usual_ns(ledgers.count(), 0, in_ledgers_ns));
 
   // The clock, and schedstat.
+  // Null: threads that had this number one after the other have several lines.
   std::map<QueueClocks::Thread, const ThreadLedger*> queued;
-  std::map<QueueClocks::Thread, unsigned> lines;
   std::uint64_t clock_twice_ns = 0;
   std::uint64_t clock_missing_ns = 0;
   for (const ThreadLedger& thread : ledgers.threads()) {
@@ -128,8 +127,8 @@ void note_wait_differences(Profile& profile, const QueueClocks& clocks, std::uin
     (residue < 0 ? clock_twice_ns : clock_missing_ns) +=
         residue < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(residue)
                     : static_cast<std::uint64_t>(residue);
-    queued[{raw(thread.pid), raw(thread.tid)}] = &thread;
-    ++lines[{raw(thread.pid), raw(thread.tid)}];
+    const auto [line, fresh] = queued.try_emplace({raw(thread.pid), raw(thread.tid)}, &thread);
+    if (!fresh) line->second = nullptr;
   }
   differences.take(difference(clock_twice_ns, stolen_ns), difference(clock_missing_ns, stolen_ns),
                    usual_ns(ledgers.count(), sum.waits, sum.wall_ns));
@@ -139,9 +138,9 @@ void note_wait_differences(Profile& profile, const QueueClocks& clocks, std::uin
   std::uint64_t queue_ns = 0;
   std::uint64_t threads = 0;
   for (const auto& [thread, bounds] : clocks.bounds()) {
-    // Threads that had this number one after the other have several lines.
-    if (const auto known = lines.find(thread); known == lines.end() || known->second != 1) continue;
-    const ThreadLedger& own = *queued[thread];
+    const auto line = queued.find(thread);
+    if (line == queued.end() || line->second == nullptr) continue;
+    const ThreadLedger& own = *line->second;
     queue_twice_ns += difference(own.runnable_ns, bounds.most_ns);
     queue_missing_ns += difference(bounds.least_ns, own.runnable_ns + first_wait_ns(own));
     queue_ns += bounds.most_ns;
