@@ -2,7 +2,7 @@
 #include "cli/record/messages.h"
 
 #include <algorithm>
-#include <map>
+#include <array>
 #include <string_view>
 
 #include "cli/format/common/ledger_text.h"
@@ -117,45 +117,44 @@ std::string waits_without_thread(const WithoutThreads& programs) {
 std::string functions_of_scripts(const Profile& profile) {
   struct Interpreter {
     std::string_view language;
-    std::string_view file;  // how the names of its files begin
+    std::string_view program;  // how the names of its programs begin; of its libraries with "lib"
     std::string_view help;
   };
-  constexpr Interpreter kInterpreters[] = {
-      {"Python", "python3", "python3 -X perf (3.12 and later) names them"},
-      {"Python", "libpython3", "python3 -X perf (3.12 and later) names them"},
-      {"PHP", "php", "labels tell them apart: --preset php-fpm or mod-php"},
-      {"PHP", "libphp", "labels tell them apart: --preset php-fpm or mod-php"},
-      {"Ruby", "ruby", "ruby --yjit --yjit-perf (3.3 and later) names those that it compiles"},
-      {"Ruby", "libruby", "ruby --yjit --yjit-perf (3.3 and later) names those that it compiles"},
-      {"Perl", "perl", "labels tell them apart"}};
-  std::map<std::string_view, std::uint64_t> time;
+  constexpr std::array kInterpreters = std::to_array<Interpreter>(
+      {{"Python", "python3", "python3 -X perf (3.12 and later) names them"},
+       {"PHP", "php", "labels tell them apart: --preset php-fpm or mod-php"},
+       {"Ruby", "ruby", "ruby --yjit --yjit-perf (3.3 and later) names those that it compiles"},
+       {"Perl", "perl", "labels tell them apart"}});
+  const auto is_of = [](std::string_view file, const Interpreter& one) {
+    if (file.starts_with("lib")) file.remove_prefix(3);
+    return file.starts_with(one.program);
+  };
+  std::array<std::uint64_t, kInterpreters.size()> time{};
   std::uint64_t whole = 0;
-  std::uint64_t named = 0;
   for (const SampleRow& row : profile.rows) {
     whole += row.weight_ns;
     if (row.stack == kNoIndex) continue;
-    std::string_view found;
-    bool by_map = false;
+    std::size_t found = kInterpreters.size();
     for (const Index frame : profile.stacks[row.stack].frames) {
       const Location& location = profile.locations[frame];
-      by_map |= !location.lines.empty() && std::string_view(location.lines[0].function).starts_with("py::");
+      const bool is_named = !location.lines.empty() &&
+                            std::string_view(location.lines[0].function).starts_with("py::");
+      if (is_named && row.weight_ns != 0) return {};
       if (location.module == kNoIndex) continue;
       const std::string_view file = base_name(profile.modules[location.module].path);
-      for (const Interpreter& one : kInterpreters) {
-        if (file.starts_with(one.file)) found = one.language;
+      for (std::size_t i = 0; i < kInterpreters.size(); ++i) {
+        if (is_of(file, kInterpreters[i])) found = i;
       }
     }
-    if (!found.empty()) time[found] += row.weight_ns;
-    if (by_map) named += row.weight_ns;
+    if (found < time.size()) time[found] += row.weight_ns;
   }
-  const auto most =
-      std::ranges::max_element(time, {}, [](const auto& entry) { return entry.second; });
+  const auto most = std::ranges::max_element(time);
   // Where it is a small part, nobody looks for them.
-  if (most == time.end() || most->second < whole / 10 || named != 0) return {};
-  const auto* about = std::ranges::find(kInterpreters, most->first, &Interpreter::language);
-  return std::string(about->language) +
+  if (*most == 0 || *most < whole / 10) return {};
+  const Interpreter& about = kInterpreters[static_cast<std::size_t>(most - time.begin())];
+  return std::string(about.language) +
          " runs scripts, whose functions are not shown, only those of the interpreter: " +
-         std::string(about->help);
+         std::string(about.help);
 }
 
 std::string why_no_sample(const NoSample& recording) {
