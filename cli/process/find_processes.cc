@@ -60,10 +60,9 @@ ProcessFinder::ProcessFinder(std::vector<TargetName> names, SystemFolders folder
 
 bool ProcessFinder::counts(Pid pid) const {
   if (raw(pid) == ::getpid()) return false;
-  const std::string folder = processes_.living_folder_of(pid);
-  if (folder.empty()) return false;
-  const auto stat = read_thread_stat(folder + "stat");
-  return stat && !stat->of_kernel();
+  const auto stat = read_thread_stat(processes_.folder_of(pid) + "stat");
+  if (!stat || stat->of_kernel()) return false;
+  return !has_ended(stat->state) || !processes_.living_folder_of(pid).empty();
 }
 
 // comm has at most 15 bytes, so a longer name is that of the file, or the first argument.
