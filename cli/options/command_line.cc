@@ -44,7 +44,6 @@ Subcommand add_command(CLI::App& app) {
           list};
 }
 
-// CLI11's usage line cannot show that a command has several forms.
 // Where descriptions of options begin.
 constexpr std::size_t kHelpColumn = 34;
 
@@ -75,6 +74,7 @@ std::string wrapped_help(const std::string& text) {
   return wrapped;
 }
 
+// CLI11's usage line cannot show that a command has several forms.
 std::string help_text(const Subcommand& chosen) {
   std::string text = wrapped_help(chosen.app->help());
   std::size_t start = text.find("Usage: ");

@@ -91,12 +91,12 @@ double variance_of(double share, double samples) {
   return share * (1 - share) / (samples * kept);
 }
 
-}  // namespace
-
 // Samples of CPU time do not stand for equal times: their period is drawn between half and one and
 // a half times the usual one, and stays for some samples (bpf/sampling/drawn_rates.h). So shares
 // vary as if there were fewer samples: the mean of the period times that of its inverse is ln 3.
 constexpr double kDrawnPeriods = 1.0986122886681098;
+
+}  // namespace
 
 // A part that has `whole_share` of the whole and no sample in this account has the share
 // whole_share / (samples + 1) of it. Its variance has a part by that and one by its square.

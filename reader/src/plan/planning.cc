@@ -316,16 +316,15 @@ void Planning::publish(Sought& sought, const Module& module, ModuleTrace& seen, 
                           "let one library publish the labels of all, or name fewer variables"});
   }
   sought.found = true;
-  if (sought.preset != nullptr && sought.preset->preset().gives_way()) {
-    giving_way_ = access.named.empty() ? seen.named : access.named;
-  }
+  std::string named = access.named.empty() ? seen.named : std::move(access.named);
+  if (sought.preset != nullptr && sought.preset->preset().gives_way()) giving_way_ = named;
   Publisher publisher{module.path,
                       module.load_bias,
                       best_of(seen.file.variable).value_or(ElfSymbol{}),
                       access.model,
                       access.recipe,
                       std::move(access.findings),
-                      access.named.empty() ? seen.named : std::move(access.named)};
+                      std::move(named)};
   publisher.findings.insert(publisher.findings.end(), seen.file.findings.begin(),
                             seen.file.findings.end());
   if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;

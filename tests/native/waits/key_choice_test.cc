@@ -43,17 +43,17 @@ struct Two {
   }
   // Some request, as "tenant" is the first label of every second set only.
   std::uint64_t of_totals(std::size_t count) {
-    std::uint64_t ns = 0;
-    const auto waits = entries_of<ls_wait_key, ls_wait_total>("wait_totals");
-    CHECK(waits.size() == count);
-    for (const auto& [key, total] : waits) ns += total.ns;
-    return ns;
+    return sum_of<ls_wait_key, ls_wait_total>("wait_totals", count);
   }
   std::uint64_t of_blame(std::size_t count) {
+    return sum_of<ls_blame_key, ls_blame_total>("blame_totals", count);
+  }
+  template <class Key, class Total>
+  static std::uint64_t sum_of(const char* map, std::size_t count) {
     std::uint64_t ns = 0;
-    const auto blame = entries_of<ls_blame_key, ls_blame_total>("blame_totals");
-    CHECK(blame.size() == count);
-    for (const auto& [key, total] : blame) ns += total.ns;
+    const auto all = entries_of<Key, Total>(map);
+    CHECK(all.size() == count);
+    for (const auto& [key, total] : all) ns += total.ns;
     return ns;
   }
   Machine machine;
