@@ -1,0 +1,12 @@
+# Datadog's tracer for Java, 1.68.1 from Maven Central, with its profiler, which publishes
+# OpenTelemetry's thread context.
+source "${BASH_SOURCE%/*}/../lib.sh"
+source "$SOURCE_DIR/tracers.sh"
+need_jdk
+install_jar com.datadoghq:dd-java-agent:1.68.1
+agent=$jar
+install_jar com.datadoghq:dd-trace-api:1.66.0
+javac -cp "$jar" -d "$work/classes" "$tracers/DatadogTracer.java" >"$work/stderr" 2>&1 || fail "the program cannot be compiled"
+export DD_INSTRUMENTATION_TELEMETRY_ENABLED=false DD_REMOTE_CONFIGURATION_ENABLED=false
+expect_published otel_thread_ctx_v1 java -Xmx256m -XX:+UseSerialGC -javaagent:"$agent" -Ddd.profiling.enabled=true \
+  -Ddd.service=shop -cp "$jar:$work/classes" DatadogTracer
