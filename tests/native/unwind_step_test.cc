@@ -285,6 +285,62 @@ TEST_CASE("unwind step: in a gap with frame pointers, along them, and marked") {
   }
 }
 
+// CPython has a copy of this code between each function of Python and its caller, in memory without
+// a file (Python/asm_trampoline.S). It keeps no frame pointer, and its callers keep none either.
+TEST_CASE("unwind step: from every instruction of CPython's code between two functions") {
+  constexpr Address kCopy = kText + (1 << 20);
+  constexpr std::uint64_t kNoFrame = 0x5555'0123'4560;  // what callers have in their rbp
+  Program program;
+  program.rows({{0, sp(8)}, {0x1000, sp(24)}, {0x2000, kRoot}});
+  program.map(kCopy, kCopy + 0x1000, LS_UNWIND_NO_FILE);
+  program.start.fp = kNoFrame;
+  program.memory.put(kCopy, 0x48d1ff08ec834890U);   // nop; sub $8, %rsp; call *%rcx; add
+  program.memory.put(kCopy + 8, 0x90909090c308c483U);  // $8, %rsp; ret; nops
+  const Frames callers{kText + 0x1010, kText + 0x2010};
+  const std::vector<std::uint64_t> above{kText + 0x1010, 0, 0, kText + 0x2010};
+  const auto expect = [&](Address pc) {
+    Frames frames = callers;
+    frames.insert(frames.begin(), pc);
+    const native_stack stack = program.unwind(pc);
+    CHECK(frames_of(stack) == frames);
+    CHECK(stack.end == LS_STACK_ROOT);
+  };
+  SECTION("sub and ret") {
+    program.push(kStack, above);
+    expect(kCopy + 1);
+    expect(kCopy + 11);
+  }
+  SECTION("call and add") {
+    program.push(kStack, {0xdead});
+    program.push(kStack + 8, above);
+    expect(kCopy + 5);
+    expect(kCopy + 7);
+  }
+  SECTION("as a caller, again and again") {
+    std::vector<std::uint64_t> words{kCopy + 7, 0xdead, kText + 0x1010, 0, 0,
+                                     kCopy + 7, 0xdead};
+    words.insert(words.end(), above.begin(), above.end());
+    program.push(kStack, words);
+    const native_stack stack = program.unwind(kText + 4);
+    CHECK(frames_of(stack) == Frames{kText + 4, kCopy + 7, kText + 0x1010, kCopy + 7,
+                                     kText + 0x1010, kText + 0x2010});
+    CHECK(stack.end == LS_STACK_ROOT);
+    CHECK(stack.fp_frames == 0);  // the code says so, no chain of guesses
+  }
+  SECTION("other numbers than it reserves are no code of that kind") {
+    program.memory.put(kCopy + 10, std::uint8_t{16});
+    program.push(kStack, above);
+    CHECK(program.unwind(kCopy + 1).count == 1);
+  }
+  SECTION("a function that pops its caller's frame pointer") {
+    program.memory.put(kCopy + 7, std::uint32_t{0x9090c35d});
+    program.push(kStack, {kCopy + 7, kNoFrame});
+    program.push(kStack + 16, above);
+    CHECK(frames_of(program.unwind(kText + 4)) ==
+          Frames{kText + 4, kCopy + 7, kText + 0x1010, kText + 0x2010});
+  }
+}
+
 TEST_CASE("unwind step: every mapping is found, however many there are") {
   const std::size_t count = GENERATE(1, 2, 3, 1000, 16383);
   Program program;

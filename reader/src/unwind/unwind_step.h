@@ -300,6 +300,63 @@ static __always_inline _Bool ls_step_at_prologue(const struct ls_memory* memory,
   return 1;
 }
 
+/* Code that is about to return shows in its bytes where its return address is, whether it keeps a
+ * frame pointer or not. Such is all of the code that CPython puts between a function of Python and
+ * its caller for profilers, a copy for each function (Python/asm_trampoline.S):
+ *
+ *     sub $8, %rsp; call *%rcx; add $8, %rsp; ret        stp x29, x30, [sp, #-16]!; mov x29, sp;
+ *                                                        blr x3; ldp x29, x30, [sp], #16; ret
+ *
+ * Returns 0 if the bytes at pc are not of that kind. */
+static __always_inline _Bool ls_step_to_return(const struct ls_memory* memory,
+                                               struct ls_unwind* w) {
+  __u64 pair[2] = {};
+  __u64 code = 0;
+  __u64 at = w->sp;
+
+  if (!ls_read_user(memory, &code, sizeof(code), w->pc)) return 0;
+#if defined(__TARGET_ARCH_arm64)
+  /* ldp x29, x30, [sp], #n; ret */
+  if ((code & 0xffffffffffe07fff) != 0xd65f03c0a8c07bfd) return 0;
+  if (w->sp_lost) {
+    if (w->fp_lost) return 0;
+    at = w->fp; /* where the two words are that are loaded */
+  }
+  if (!ls_read_stack(memory, w, pair, sizeof(pair), at)) return 1;
+  w->fp = pair[0];
+  w->fp_lost = 0;
+  w->sp = at + ((code >> 15 & 0x3f) << 3);
+  w->sp_lost = 0;
+#else
+  __u64 rest = code;
+  __u64 reserved = 0;
+
+  if (!w->returned) {
+    if ((code & 0xf8ff80ffffff) == 0xd0ff00ec8348) { /* sub $n, %rsp; call *register */
+      if (!ls_read_user(memory, &rest, sizeof(rest), w->pc + 6)) return 0;
+      if ((rest >> 24 & 0xff) != (code >> 24 & 0xff)) return 0;
+      reserved = code >> 24 & 0xff;
+    } else if ((code & 0xf8ff) == 0xd0ff) { /* call *register */
+      rest >>= 16;
+    }
+  }
+  if ((code & 0xffff) == 0xc35d) { /* pop %rbp; ret */
+    if (!ls_read_stack(memory, w, pair, sizeof(pair), at)) return 1;
+    w->fp = pair[0];
+    w->fp_lost = 0;
+    w->sp = at + 16;
+    ls_go_to_caller(w, pair[1]);
+    return 1;
+  }
+  if ((rest & 0xff80ffffff) != 0xc300c48348) return 0; /* add $n, %rsp; ret */
+  at += (rest >> 24 & 0xff) - reserved;
+  if (!ls_read_stack(memory, w, &pair[1], sizeof(pair[1]), at)) return 1;
+  w->sp = at + 8;
+#endif
+  ls_go_to_caller(w, pair[1]);
+  return 1;
+}
+
 /* Sets an end at which the stack is whole, if nothing was left out before. */
 static __always_inline void ls_end_whole(struct ls_unwind* w, __u8 end) {
   w->end = w->left_out ? LS_STACK_LEFT_OUT : end;
@@ -311,6 +368,7 @@ static __always_inline void ls_step_by_frame_pointer(const struct ls_memory* mem
   __u64 pair[2] = {};
   _Bool backwards;
 
+  if (ls_step_to_return(memory, w)) return;
   w->fp_frames++;
   w->rbx_at = LS_RBX_GONE;
   if (ls_step_at_prologue(memory, w)) return;
