@@ -341,12 +341,24 @@ const LineTable::Place* LineTable::find(Address address) const {
   return &std::prev(after)->place;
 }
 
+// Folder 0 is where the unit was compiled, and the others may start there, as in a build outside of
+// the tree of sources.
+std::string LineTable::folder(std::size_t number) const {
+  const std::string_view name = folders_[number].substr(0, kMaxDwarfText);
+  std::string path;
+  if (number != 0 && !name.starts_with('/')) {
+    path = folders_[0].substr(0, kMaxDwarfText);
+    if (!path.empty() && !name.empty()) path += '/';
+  }
+  return path.append(name);
+}
+
 std::string LineTable::file(std::uint64_t number) const {
   if (number >= files_.size()) return {};
   const File& file = files_[static_cast<std::size_t>(number)];
   std::string path;
   if (!file.name.starts_with('/') && file.folder < folders_.size()) {
-    path = folders_[static_cast<std::size_t>(file.folder)].substr(0, kMaxDwarfText);
+    path = this->folder(static_cast<std::size_t>(file.folder));
     if (!path.empty()) path += '/';
   }
   path.append(file.name.substr(0, kMaxDwarfText));

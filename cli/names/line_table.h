@@ -57,6 +57,7 @@ class LineTable {
     std::uint64_t folder = 0;
   };
   class Reader;
+  std::string folder(std::size_t number) const;
 
   std::vector<Row> rows_;  // sorted
   std::vector<std::string_view> folders_;

@@ -30,9 +30,15 @@ std::vector<std::byte> bytes(std::initializer_list<int> values) {
 
 std::string text_of(const char* text) { return text == nullptr ? std::string() : text; }
 
+// libdw leaves paths that begin where the unit was compiled as they are.
+std::string whole_path(const char* path, const std::string& folder) {
+  const std::string text = text_of(path);
+  return text.empty() || text.starts_with('/') || folder.empty() ? text : folder + "/" + text;
+}
+
 // Compares the lines of a unit at each address at which libdw has a row, and before and behind it.
 // Returns how many were compared.
-std::size_t compare_unit(Dwarf_Die& unit, const LineTable& table) {
+std::size_t compare_unit(Dwarf_Die& unit, const LineTable& table, const std::string& folder) {
   Dwarf_Lines* lines = nullptr;
   std::size_t count = 0;
   std::size_t compared = 0;
@@ -51,7 +57,7 @@ std::size_t compare_unit(Dwarf_Die& unit, const LineTable& table) {
       int number = 0;
       REQUIRE(dwarf_lineno(line, &number) == 0);
       CHECK(static_cast<int>(place->line) == number);
-      CHECK(table.file(place->file) == text_of(dwarf_linesrc(line, nullptr, nullptr)));
+      CHECK(table.file(place->file) == whole_path(dwarf_linesrc(line, nullptr, nullptr), folder));
       ++compared;
     }
   }
@@ -59,12 +65,12 @@ std::size_t compare_unit(Dwarf_Die& unit, const LineTable& table) {
 }
 
 // Compares the files by their numbers, which calls have.
-void compare_files(Dwarf_Die& unit, const LineTable& table) {
+void compare_files(Dwarf_Die& unit, const LineTable& table, const std::string& folder) {
   Dwarf_Files* files = nullptr;
   std::size_t count = 0;
   REQUIRE(dwarf_getsrcfiles(&unit, &files, &count) == 0);
   for (std::size_t i = 1; i < count; ++i) {
-    CHECK(table.file(i) == text_of(dwarf_filesrc(files, i, nullptr, nullptr)));
+    CHECK(table.file(i) == whole_path(dwarf_filesrc(files, i, nullptr, nullptr), folder));
   }
   CHECK(table.file(count).empty());
 }
@@ -112,13 +118,14 @@ TEST_CASE("line_table: the lines and files of libdw, at each address of a librar
           dwarf_formudata(&attribute, &at) != 0) {
         continue;
       }
-      const char* folder = dwarf_attr(&die, DW_AT_comp_dir, &attribute) == nullptr
-                               ? nullptr
-                               : dwarf_formstring(&attribute);
+      const std::string folder =
+          text_of(dwarf_attr(&die, DW_AT_comp_dir, &attribute) == nullptr
+                      ? nullptr
+                      : dwarf_formstring(&attribute));
       Budget budget;
-      const LineTable table(sections.lines, at, text_of(folder), budget);
-      compared += compare_unit(die, table);
-      compare_files(die, table);
+      const LineTable table(sections.lines, at, folder, budget);
+      compared += compare_unit(die, table, folder);
+      compare_files(die, table, folder);
     }
     CHECK(compared > 100);
     dwarf_end(dwarf);
@@ -145,6 +152,40 @@ TEST_CASE("line_table: a sequence is used up to its end, and without one not at 
   auto cut = whole;
   cut.resize(cut.size() - 3);
   CHECK(table_of(cut).rows() == 0);
+}
+
+// As in builds outside of the tree of sources.
+TEST_CASE("line_table: folders that do not begin at the root begin where the unit was compiled") {
+  const auto of = [](std::size_t header, std::vector<std::byte> made, std::string_view names) {
+    for (const char c : names) made.push_back(static_cast<std::byte>(c));
+    made[0] = static_cast<std::byte>(made.size() - 4);
+    made[header - 4] = static_cast<std::byte>(made.size() - header);
+    return made;
+  };
+  using namespace std::string_view_literals;
+  SECTION("version 4: the unit says where it was compiled, and its table has the other folders") {
+    const auto section = of(10, bytes({0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 1, 1, 1, 0,
+                                       1, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1}),
+                            "../src\0/abs\0\0"
+                            "a\0\0\0\0b\0\1\0\0c\0\2\0\0/d\0\1\0\0\0"sv);
+    const LineTable table = table_of(section, 0, "/w/build");
+    CHECK(table.file(1) == "/w/build/a");
+    CHECK(table.file(2) == "/w/build/../src/b");
+    CHECK(table.file(3) == "/abs/c");
+    CHECK(table.file(4) == "/d");
+    CHECK(table_of(section, 0, "").file(2) == "../src/b");
+  }
+  SECTION("version 5: the table has all folders, the unit's first") {
+    const auto section = of(12, bytes({0, 0, 0, 0, 5, 0, 8, 0, 0, 0, 0, 0, 1, 1, 1, 0,
+                                       1, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1}),
+                            "\1\1\x08\3/w/build\0../src\0/abs\0"
+                            "\2\1\x08\2\x0f\4a\0\0b\0\1c\0\2/d\0\1"sv);
+    const LineTable table = table_of(section, 0, "/elsewhere");
+    CHECK(table.file(0) == "/w/build/a");
+    CHECK(table.file(1) == "/w/build/../src/b");
+    CHECK(table.file(2) == "/abs/c");
+    CHECK(table.file(3) == "/d");
+  }
 }
 
 // A longer one would not fit into a packet of the worker.
