@@ -11,54 +11,23 @@
 //   - What a file from the start needs was there from the start.
 //   - What stands before a file from the start was there from the start.
 // All other files came later.
-//
-// The names in DT_NEEDED are read from the files. In memory the loader may have relocated the
-// addresses of these tables or not, depending on the libc.
 #include "process/startup.h"
 
-#include <elf.h>
-
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/text.h"
 #include "elf/elf_image.h"
+#include "elf/loader_names.h"
 #include "process/link_map.h"
 #include "process/modules.h"
 
 namespace labelscope {
 namespace {
-
-// Real files have some thirty.
-constexpr std::size_t kMaxDynamicEntries = 1024;
-constexpr std::size_t kMaxName = 4096;
-// A process chooses its files, and how many entries its loader's list has. The names in all files
-// have these bounds. LibreOffice has 5,000 of 70 KB in 300 files.
-constexpr std::size_t kMostNames = std::size_t{64} << 10;
-constexpr std::size_t kMostNameBytes = std::size_t{4} << 20;
-
-// The names in a file's dynamic section.
-struct LoaderNames {
-  std::string own;                  // DT_SONAME; empty if it has none
-  std::vector<std::string> needed;  // DT_NEEDED
-  std::vector<std::string> wished;  // DT_FILTER, DT_AUXILIARY: the loader does not require these
-};
-
-// Reads as many of the values as there are in one go, or else the first one alone, because the
-// segment may end behind it.
-template <class T>
-std::span<const T> read_some(const ElfImage& image, std::uint64_t address, std::span<T> values) {
-  if (image.read(address, std::as_writable_bytes(values))) return values;
-  const std::span<T> first = values.first(1);
-  return image.read(address, std::as_writable_bytes(first)) ? first : std::span<T>();
-}
 
 // Reads the names of files, each file once.
 class NameReader {
@@ -66,69 +35,13 @@ class NameReader {
   // Returns null if the file contradicts itself, or if all files have more names than they may.
   const LoaderNames* names_of(const Module& module) {
     const auto [known, fresh] = names_.try_emplace(module.file);
-    if (fresh) known->second = read_names(*module.image);
+    if (fresh) known->second = read_loader_names(*module.image, left_);
     return known->second ? &*known->second : nullptr;
   }
 
  private:
-  std::optional<LoaderNames> read_names(const ElfImage& image) {
-    LoaderNames names;
-    if (!image.dynamic_address()) return names;
-    const auto entries = read_entries(image, *image.dynamic_address());
-    if (!entries) return std::nullopt;
-    std::uint64_t strings = 0;
-    for (const Elf64_Dyn& entry : *entries) {
-      if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
-    }
-    for (const Elf64_Dyn& entry : *entries) {
-      const bool needed = entry.d_tag == DT_NEEDED;
-      const bool wished = entry.d_tag == DT_FILTER || entry.d_tag == DT_AUXILIARY;
-      if (!needed && !wished && entry.d_tag != DT_SONAME) continue;
-      auto name = read_name(image, strings + entry.d_un.d_val);
-      if (!name) return std::nullopt;
-      if (entry.d_tag == DT_SONAME) {
-        names.own = *std::move(name);
-      } else {
-        (needed ? names.needed : names.wished).push_back(*std::move(name));
-      }
-    }
-    return names;
-  }
-
-  static std::optional<std::vector<Elf64_Dyn>> read_entries(const ElfImage& image,
-                                                            std::uint64_t address) {
-    std::vector<Elf64_Dyn> entries;
-    while (entries.size() < kMaxDynamicEntries) {
-      std::array<Elf64_Dyn, 32> piece;
-      const auto some = read_some<Elf64_Dyn>(image, address, piece);
-      if (some.empty()) return std::nullopt;
-      for (const Elf64_Dyn& entry : some) {
-        if (entry.d_tag == DT_NULL) return entries;
-        entries.push_back(entry);
-      }
-      address += some.size_bytes();
-    }
-    return entries;
-  }
-
-  std::optional<std::string> read_name(const ElfImage& image, std::uint64_t address) {
-    if (++read_names_ > kMostNames) return std::nullopt;
-    std::string name;
-    while (name.size() < kMaxName) {
-      std::array<char, 64> piece;
-      const auto some = read_some<char>(image, address + name.size(), piece);
-      const auto end = std::ranges::find(some, '\0');
-      name.append(some.begin(), end);
-      read_bytes_ += some.size();
-      if (some.empty() || read_bytes_ > kMostNameBytes) return std::nullopt;
-      if (end != some.end()) return name;
-    }
-    return std::nullopt;
-  }
-
   std::map<FileId, std::optional<LoaderNames>> names_;
-  std::size_t read_names_ = 0;
-  std::size_t read_bytes_ = 0;
+  LoaderNameBudget left_;
 };
 
 // One entry of the loader's list.
