@@ -34,7 +34,11 @@ Error nothing_published(const FileInspection& seen) {
                                            " does, for which there are no rules: nothing to check"};
   }
   std::string why = kNoLabels;
-  if (seen.imports_variable) {
+  if (!seen.needs_publishers.empty()) {
+    why += "; but it is linked with " + seen.needs_publishers.front() +
+           ", which does so for it: check that file, or the program while it runs (labelscope check "
+           "-- COMMAND)";
+  } else if (seen.imports_variable) {
     why += " (it uses the labels of a library: check that library)";
   } else if (!seen.has_symtab && !seen.has_dynamic_symbols) {
     why += " (it has no symbols at all: it is linked statically and stripped)";

@@ -65,6 +65,7 @@ Json file_json(const FileReport& file) {
                                  })},
       {"relocation_count", seen.relocation_count},
       {"imports_variable", seen.imports_variable},
+      {"needs_publishers", array_json(seen.needs_publishers, bytes_json)},
       {"presets", array_json(file.presets,
                              [](const PresetReport& preset) {
                                return Json{{"name", preset.name},

@@ -73,6 +73,10 @@ std::string verdict_sentence(const FileInspection& seen) {
     case Verdict::kNothing:
       break;
   }
+  if (!seen.needs_publishers.empty()) {
+    return "publishes nothing itself; it is linked with " + escape_terminal(seen.needs_publishers.front()) +
+           ", which does so where it runs";
+  }
   return seen.imports_variable ? "publishes nothing; it uses the labels of another file"
                                : "publishes nothing";
 }

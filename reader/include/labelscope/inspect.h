@@ -87,6 +87,9 @@ struct FileInspection {
   bool descriptor_names_variable = false;  // true if there is a TLS descriptor by name
   std::vector<FileAccess> access;          // each once
   bool imports_variable = false;           // true if it uses another file's variable
+  // The files with a publisher's name that the loader loads with it (libcustomlabels.so.1): they
+  // publish for the process, though this file does not.
+  std::vector<std::string> needs_publishers;
   Verdict verdict = Verdict::kNothing;
   // The rules that apply to the file and were checked, by code. The file meets those that no
   // finding names. The list is empty if the file neither publishes labels nor tries to.

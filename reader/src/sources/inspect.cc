@@ -9,6 +9,7 @@
 
 #include "elf/elf_image.h"
 #include "elf/foreign_file.h"
+#include "elf/loader_names.h"
 #include "sources/file_inspection.h"
 #include "sources/label_source.h"
 
@@ -66,6 +67,20 @@ int standing(const FileInspection& file) {
   return is_readable(file.verdict) ? 2 : file.verdict == Verdict::kNothing ? 0 : 1;
 }
 
+std::vector<std::string> needed_publishers(const ElfImage& image) {
+  LoaderNameBudget left;
+  const auto names = read_loader_names(image, left);
+  std::vector<std::string> needed;
+  if (!names) return needed;
+  for (const std::string& name : names->needed) {
+    const bool publishes = std::ranges::any_of(label_sources(), [&](const LabelSource* source) {
+      return source->is_publisher_name(name);
+    });
+    if (publishes) needed.push_back(name);
+  }
+  return needed;
+}
+
 template <class T>
 void append(std::vector<T>& to, const std::vector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
@@ -86,6 +101,7 @@ Result<FileInspection> inspect_image(const ElfImage& image, std::string_view nam
     append(chosen.findings, other.findings);
   }
   std::ranges::sort(chosen.rules);
+  chosen.needs_publishers = needed_publishers(image);
   return chosen;
 }
 

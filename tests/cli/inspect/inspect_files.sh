@@ -33,6 +33,17 @@ verdict_of only-version broken current-set-missing "$exit_error"
 verdict_of stripped-static nothing '' "$exit_error"
 verdict_of with-gd nothing '' "$exit_error"
 
+# Its labels are those of a library that it is linked with.
+run inspect "$LINKED_WRITER_PROGRAM"
+expect_status "$exit_error" "a program that is linked with a publisher"
+grep -q 'publishes nothing itself; it is linked with libcustomlabels\.so' "$work/stdout" ||
+  fail "the library is not named: $(cat "$work/stdout")"
+run inspect --json "$LINKED_WRITER_PROGRAM"
+grep -A1 '"needs_publishers": \[' "$work/stdout" | grep -q '"libcustomlabels\.so' ||
+  fail "the library is not in the JSON"
+run inspect --json "$BROKEN_TARGETS/good-program"
+grep -q '"needs_publishers": \[\]' "$work/stdout" || fail "a library that it is not linked with"
+
 # The name of a link is not the name that a process shows.
 cp "$BROKEN_TARGETS/libcustomlabels-large.so" libcustomlabels.so.1
 ln -s libcustomlabels.so.1 libcustomlabels.so
