@@ -33,7 +33,7 @@ record() { run record -d 1 -F 199 --overwrite "$@" -o out.folded; }
 start_maker "$MAKER"
 record -p "$target"
 expect_none "no file" "% in \[anon\] \(.* frames\): there is no $map with its names: whatever has made the code can write it"
-grep -q 'node\|java' "$work/stderr" && fail "a program in C is told what node does"
+grep -qw 'node\|java' "$work/stderr" && fail "a program in C is told what node does"
 # The file is written when the program has run for a long time, as jcmd does.
 cp "$work/lines" "$map"
 for backend in bpf ptrace; do
