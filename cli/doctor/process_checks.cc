@@ -8,6 +8,7 @@
 #include "cli/doctor/checkup.h"
 #include "cli/inspect/unwind_report.h"
 #include "cli/preset/preset_offer.h"
+#include "cli/process/frozen_group.h"
 #include "cli/profile/perf_maps.h"
 #include "cli/record/messages.h"
 #include "cli/symbol/debug_files.h"
@@ -63,6 +64,10 @@ class ProcessCheck {
       add(kLimited, "state", "it is stopped, so there will be no sample",
           "kill -CONT " + std::to_string(raw(pid_)));
     }
+    } else if (const auto frozen = frozen_group_of(pid_)) {
+      add(kLimited, "state", "its control group is frozen, so there will be no sample",
+          frozen->folder.empty() ? "docker unpause, or thaw it as it was frozen"
+                                 : escape_terminal(frozen->thaw()));
   }
 
   void program() {

@@ -11,6 +11,7 @@
 #include "cli/host/child.h"
 #include "cli/host/rights.h"
 #include "cli/record/found_processes.h"
+#include "cli/process/frozen_group.h"
 #include "cli/record/recorder.h"
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
@@ -20,6 +21,12 @@
 
 namespace labelscope::cli {
 namespace {
+
+std::string frozen_text(const FrozenGroup& group) {
+  const std::string thaw = escape_terminal(group.thaw());
+  return thaw.empty() ? "its control group does not let it run (docker unpause, or as it was frozen)"
+                      : "its control group does not let it run (docker unpause, or " + thaw + ")";
+}
 
 // Explains why this process stands still; empty if it does not.
 std::string standstill_of(Pid pid) {
@@ -33,7 +40,10 @@ std::string standstill_of(Pid pid) {
     return name + " is stopped (SIGSTOP, or Ctrl-Z): kill -CONT " + std::to_string(raw(pid)) +
            " lets it go on";
   }
-  if (!state.starts_with('t')) return {};
+  if (!state.starts_with('t')) {
+    const auto frozen = frozen_group_of(pid);
+    return frozen ? name + " is frozen: " + frozen_text(*frozen) : std::string();
+  }
   const std::string_view tracer = status_field(*status, "TracerPid");
   return name + " is held by its tracer" +
          (tracer.empty() || tracer == "0" ? std::string()

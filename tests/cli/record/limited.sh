@@ -53,6 +53,28 @@ freeze() {
     echo "$1" >"$group/cgroup.freeze"
   fi
 }
+# A frozen program has no sample, and the reason is not that it was idle.
+"$SPINNER" >said_frozen &
+program=$!
+children+=("$program")
+wait_until "the program has begun" grep -q '^ready' said_frozen
+echo "$program" >"$group/cgroup.procs"
+freeze 1
+run record -p "$program" -d 300ms -o frozen.jsonl
+expect_status "$exit_no_sample" "a recording of a program that is frozen"
+grep -q "process $program is frozen: its control group does not let it run" "$work/stderr" ||
+  fail "it is not said that it is frozen: $(cat "$work/stderr")"
+thaw_it=$(sed -n 's/.*docker unpause, or \(echo [^)]*\)).*/\1/p' "$work/stderr")
+run doctor -p "$program"
+grep -q 'its control group is frozen' "$work/stdout" || fail "doctor: $(cat "$work/stdout")"
+bash -c "$thaw_it" || fail "this thaws nothing: $thaw_it"
+is_thawed() {
+  grep -qsx THAWED "$group/freezer.state" || grep -qsx 'frozen 0' "$group/cgroup.events"
+}
+wait_until "the command that was printed has thawed it" is_thawed
+kill -KILL "$program"
+wait_until "it has ended" is_gone "$program"
+
 "$SPINNER" >said_too &
 program=$!
 children+=("$program")
