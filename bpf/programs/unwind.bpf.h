@@ -230,6 +230,22 @@ static __always_inline void ls_start_unwinding(const bpf_user_pt_regs_t* registe
   w->end = LS_STACK_NOT_WANTED; /* yet */
 }
 
+#if !defined(__TARGET_ARCH_arm64)
+/* The kernel does itself what a call into the vsyscall page asks for. Until it is done, the thread
+ * is at the start of a function there, which has no file and no frame: user mode is at its caller.
+ */
+static __always_inline void ls_leave_vsyscall(struct ls_unwind_scratch* s) {
+  const struct ls_memory memory = {.fault = &s->fault};
+  struct ls_unwind* w = &s->walk;
+  __u64 pc = 0;
+
+  if (w->pc - LS_VSYSCALL >= LS_VSYSCALL_SIZE) return;
+  if (!ls_read_stack(&memory, w, &pc, sizeof(pc), w->sp)) return;
+  w->sp += sizeof(pc);
+  ls_go_to_caller(w, pc);
+}
+#endif
+
 /* Most frames of a busy program are at few places, so the rules of the last places are kept: one
  * look instead of a search for the mapping and one for the row, which are half of a frame's time. A
  * rule stays right as long as its list of mappings has the same number, because a list and the
@@ -360,8 +376,9 @@ __attribute__((noinline)) int ls_unwind_frame(__u32 index) {
   ls_keep_together(at);
   if (at > LS_BLOCKS_LIMIT + (LS_MAX_USER_FRAMES - 1) * sizeof(__u64)) return 1;
   /* Consumers look one byte before a caller's address, but code that a signal has interrupted is no
-   * caller. */
-  *(__u64*)(own->reading.labels.blocks + at) = (w->pc + (frames != 0 && !was_called)) | s->mark;
+   * caller. They take the first frame for interrupted code, which a caller of the kernel is not. */
+  *(__u64*)(own->reading.labels.blocks + at) =
+      (w->pc + (frames != 0 && !was_called) - (frames == 0 && was_called)) | s->mark;
   own->sample.stack.user_frames = frames + 1;
   __u16 before = w->fp_frames;
   if (chosen) ls_unwind_apply(&memory, w);
@@ -381,6 +398,9 @@ static __always_inline void ls_unwind_by_tables(const bpf_user_pt_regs_t* regist
   struct ls_unwind_scratch* s = ls_unwind_scratch_at(slot.index);
   if (!s) return;
   ls_start_unwinding(registers, s, own);
+#if !defined(__TARGET_ARCH_arm64)
+  if (s->walk.end == LS_STACK_NOT_WANTED) ls_leave_vsyscall(s);
+#endif
   if (s->walk.end == LS_STACK_NOT_WANTED) {
     __u32 index = slot.index;
     ls_each(LS_MAX_USER_FRAMES, ls_unwind_round, &index);

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "bpf/wire/unwind_wire.h"
+
 namespace labelscope {
 namespace {
 
@@ -46,6 +48,8 @@ Result<WireLabels> take_labels(Cursor& cursor) {
   return open_labels(bytes);
 }
 
+bool is_in_vsyscall(std::uint64_t address) { return address - LS_VSYSCALL < LS_VSYSCALL_SIZE; }
+
 Result<StackView> take_stack(Cursor& cursor, const ls_stack_head& head) {
   if (head.user_frames > LS_MAX_USER_FRAMES || head.kernel_frames > LS_MAX_FRAMES) {
     return malformed("too deep a stack");
@@ -54,10 +58,18 @@ Result<StackView> take_stack(Cursor& cursor, const ls_stack_head& head) {
   auto user = cursor.take_bytes(head.user_frames * sizeof(std::uint64_t));
   auto kernel = cursor.take_bytes(head.kernel_frames * sizeof(std::uint64_t));
   if (!user.data() || !kernel.data()) return malformed("a wrong size");
-  return StackView{
+  StackView stack{
       .kernel = {reinterpret_cast<const std::uint64_t*>(kernel.data()), head.kernel_frames},
       .user = {reinterpret_cast<const std::uint64_t*>(user.data()), head.user_frames},
       .end = static_cast<ls_stack_end>(head.end)};
+  // The page is no code of the kernel, nor of a file: the functions before and behind it count.
+  if (!stack.kernel.empty() && is_in_vsyscall(stack.kernel.back())) {
+    stack.kernel = stack.kernel.first(stack.kernel.size() - 1);
+  }
+  if (!stack.user.empty() && is_in_vsyscall(stack.user.front())) {
+    stack.user = stack.user.subspan(1);
+  }
+  return stack;
 }
 
 Result<Record> decode_sample(Cursor& cursor) {

@@ -14,6 +14,11 @@
 
 #include "unwind/unwind_lists.h"
 
+/* A page of x86-64 at a fixed address, in the kernel's half, with three functions that old programs
+ * call. The kernel does what they ask for in place of them (arch/x86/entry/vsyscall). */
+#define LS_VSYSCALL 0xffffffffff600000ULL
+#define LS_VSYSCALL_SIZE 4096
+
 /* Rows are in blocks of LS_UNWIND_BLOCK_ROWS. All of these, but modules, are in maps within a map,
  * which user space makes when it needs them (unwind/growing_array.h): so a recording of a small
  * program takes little memory. */
