@@ -30,6 +30,7 @@ class BpfProcess final : public Target {
 
   Result<std::vector<Mapping>> mappings() const override;
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
+  Result<UniqueFd> open_root() const override { return live_->open_root(); }
   // Each read runs an iterator, which takes some 30 us. The threads run meanwhile, so a read may
   // see half of a write. It also fails with kVanished if the process has executed another program
   // since open().

@@ -10,6 +10,7 @@
 #include "cli/preset/preset_offer.h"
 #include "cli/process/frozen_group.h"
 #include "cli/profile/perf_maps.h"
+#include "cli/profile/process_root.h"
 #include "cli/record/messages.h"
 #include "cli/symbol/debug_files.h"
 #include "cli/symbol/file_namer.h"
@@ -63,11 +64,11 @@ class ProcessCheck {
     if (state.starts_with('T') || state.starts_with('t')) {
       add(kLimited, "state", "it is stopped, so there will be no sample",
           "kill -CONT " + std::to_string(raw(pid_)));
-    }
     } else if (const auto frozen = frozen_group_of(pid_)) {
       add(kLimited, "state", "its control group is frozen, so there will be no sample",
           frozen->folder.empty() ? "docker unpause, or thaw it as it was frozen"
                                  : escape_terminal(frozen->thaw()));
+    }
   }
 
   void program() {
@@ -131,13 +132,15 @@ class ProcessCheck {
     DebugFiles debug({}, {});
     WantedDebugFile wanted;
     wanted.build_id = seen->build_id;
-    if (const auto found = debug.find(wanted, mapping.path, *file); found.file.valid()) {
+    const auto root = ProcessRoots().of(process_);
+    const auto found = debug.find(wanted, mapping.path, *file, root.get());
+    if (found.file.valid()) {
       add(kFine, "names", "its names are in " + escape_terminal(found.text));
       return;
     }
     add(kLimited, "names",
         escape_terminal(mapping.path) + " is stripped: only exported functions have names",
-        escape_terminal(debug.remedy(seen->build_id, mapping.path, *file)));
+        escape_terminal(debug.remedy(seen->build_id, mapping.path, *file, root.get())));
   }
 
   void perf_map() {

@@ -69,25 +69,6 @@ FileState state_of(const UniqueFd& file) {
   return ::fstat(file.get(), &status) == 0 ? FileState::of(status) : FileState();
 }
 
-MappedFiles::File open_file(const Mapping& mapping, const FindProcess& process) {
-  MappedFiles::File opened;
-  auto fd = open_mapped(mapping, process);
-  if (!fd) {
-    opened.problem = "the file could not be opened: " + fd.error().context;
-    return opened;
-  }
-  opened.file = std::make_shared<UniqueFd>(*std::move(fd));
-  opened.state = state_of(*opened.file);
-  if (auto image = open_image(*opened.file)) {
-    opened.is_elf = true;
-    opened.build_id = image->build_id();
-    for (const LoadSegment& segment : image->load_segments()) {
-      if (segment.executable && opened.code.size() < kMostSegments) opened.code.push_back(segment);
-    }
-  }
-  return opened;
-}
-
 }  // namespace
 
 FileState FileState::of(const struct stat& status) {
@@ -107,6 +88,26 @@ std::size_t MappedFiles::own_share() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewest;
   return std::clamp(static_cast<std::size_t>(limit.rlim_cur) / kShare, kFewest, kMost);
+}
+
+MappedFiles::File MappedFiles::open_file(const Mapping& mapping, const FindProcess& process) {
+  File opened;
+  auto fd = open_mapped(mapping, process);
+  if (!fd) {
+    opened.problem = "the file could not be opened: " + fd.error().context;
+    return opened;
+  }
+  opened.file = std::make_shared<OpenModuleFile>(*std::move(fd));
+  if (const Target* target = process ? process() : nullptr) opened.file->root = roots_.of(*target);
+  opened.state = state_of(*opened.file);
+  if (auto image = open_image(*opened.file)) {
+    opened.is_elf = true;
+    opened.build_id = image->build_id();
+    for (const LoadSegment& segment : image->load_segments()) {
+      if (segment.executable && opened.code.size() < kMostSegments) opened.code.push_back(segment);
+    }
+  }
+  return opened;
 }
 
 // The one that was changed last of those that are open.

@@ -30,6 +30,7 @@
 #include <tuple>
 #include <vector>
 
+#include "cli/profile/process_root.h"
 #include "cli/profile/profile.h"
 #include "elf/elf_image.h"
 #include "labelscope/mapping.h"
@@ -105,7 +106,10 @@ class MappedFiles {
   bool make_room(Family family);
   void give_up_one(Family family);
 
+  File open_file(const Mapping& mapping, const FindProcess& process);
+
   std::size_t most_;
+  ProcessRoots roots_;
   std::map<Key, File> ready_;
   std::deque<Key> ready_order_;  // order of ready_, and of some that have moved to taken_
   std::map<Key, Taken> taken_;

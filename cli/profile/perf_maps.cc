@@ -120,7 +120,7 @@ void PerfMaps::open(Pid pid, Maker& maker) {
     maker.problem = path + " was not read: it belongs neither to the process's user nor to root";
   } else {
     maker.problem.clear();
-    maker.file = std::make_shared<UniqueFd>(*std::move(file));
+    maker.file = std::make_shared<OpenModuleFile>(*std::move(file));
   }
 }
 

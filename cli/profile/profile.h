@@ -12,8 +12,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "cli/profile/process_root.h"
 #include "cli/profile/shared_text.h"
 #include "cli/profile/value_types.h"
 #include "labelscope/ids.h"
@@ -49,7 +51,13 @@ struct ProfileModule {
 // The open file of a module. It was opened early, while the target lived. So it is the file that
 // the target ran, even if that was replaced or deleted since, or is in a container. Null if it
 // could not be opened.
-using ModuleFile = std::shared_ptr<UniqueFd>;
+struct OpenModuleFile : UniqueFd {
+  using UniqueFd::UniqueFd;
+  explicit OpenModuleFile(UniqueFd fd) : UniqueFd(std::move(fd)) {}
+  // Where paths of its process begin, if that is not where ours do (process_root.h); else null.
+  std::shared_ptr<const ProcessRoot> root{};
+};
+using ModuleFile = std::shared_ptr<OpenModuleFile>;
 
 // One source line at a location; there are several if the compiler has inlined functions.
 struct SourceLine {

@@ -26,8 +26,8 @@ bool provides_malloc(const ElfImage& image) {
   return found && *found && (*found)->defined;
 }
 
-std::shared_ptr<UniqueFd> duplicate(const UniqueFd& file) {
-  return std::make_shared<UniqueFd>(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
+ModuleFile duplicate(const UniqueFd& file) {
+  return std::make_shared<OpenModuleFile>(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
 }
 
 }  // namespace

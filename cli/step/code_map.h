@@ -31,7 +31,7 @@ struct CodeFile {
   bool main_executable = false;
   std::optional<ElfImage> image;
   std::vector<FunctionSymbol> functions;  // by start, link-time addresses
-  std::shared_ptr<UniqueFd> file;
+  ModuleFile file;
   std::unique_ptr<NamedFile> symbols;  // opened on demand, for lines
 };
 

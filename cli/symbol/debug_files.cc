@@ -32,10 +32,11 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.rfin
 
 // Opens a path that goes through no symbolic link. Fails if it does, or if the kernel cannot check
 // that (before Linux 5.6).
-UniqueFd open_without_links(int folder, const char* path, std::uint64_t flags) {
+UniqueFd open_without_links(int folder, const char* path, std::uint64_t flags,
+                            std::uint64_t resolve = 0) {
   open_how how{};
   how.flags = flags | O_CLOEXEC;
-  how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve;
   return UniqueFd(static_cast<int>(::syscall(SYS_openat2, folder, path, &how, sizeof how)));
 }
 
@@ -52,7 +53,8 @@ bool is_trusted(const UniqueFd& folder) {
 // Goes from place to place, until a file is there that nobody has refused yet.
 class DebugFiles::Search {
  public:
-  Search(std::uint32_t refused, const UniqueFd& program) : to_skip_(refused) {
+  Search(std::uint32_t refused, const UniqueFd& program, const ProcessRoot* root)
+      : to_skip_(refused), root_(root) {
     ::fstat(program.get(), &program_);
   }
 
@@ -65,14 +67,21 @@ class DebugFiles::Search {
     if (!is_over()) accept(open_regular_file(path), path);
   }
 
-  // In a folder that the program names.
+  const ProcessRoot* root() const { return root_; }
+
+  // In a folder that the program names, or one of its root. Without a root it is one of ours.
   void look_beside(const std::string& folder, const std::string& name) {
     if (is_over()) return;
-    const UniqueFd place = open_without_links(AT_FDCWD, folder.c_str(), O_PATH | O_DIRECTORY);
+    const UniqueFd place =
+        root_ == nullptr
+            ? open_without_links(AT_FDCWD, folder.c_str(), O_PATH | O_DIRECTORY)
+            : open_without_links(root_->folder.get(), folder.c_str(), O_PATH | O_DIRECTORY,
+                                 RESOLVE_IN_ROOT);
     if (!place.valid()) return;
     const UniqueFd file = open_without_links(place.get(), name.c_str(), O_PATH | O_NOFOLLOW);
     if (!file.valid()) return;
-    const std::string path = folder + "/" + name;
+    std::string path = folder + "/" + name;
+    if (root_ != nullptr) path += " of its container";
     if (is_trusted(place)) return accept(open_regular_file(file), path);
     accept(Error{ErrorCode::kPermission,
                  "others can change its folder; --debug-dir names folders to be trusted"},
@@ -98,6 +107,7 @@ class DebugFiles::Search {
   }
 
   std::uint32_t to_skip_;
+  const ProcessRoot* root_;
   struct stat program_ {};
   DebugFile found_;
 };
@@ -113,9 +123,11 @@ DebugFiles::DebugFiles(std::vector<std::string> folders, std::function<bool()> c
 
 void DebugFiles::by_build_id(const std::string& build_id, Search& search) const {
   if (build_id.size() <= 2) return;
-  const std::string name =
-      "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
-  for (const std::string& folder : folders_) search.look_at(folder + name);
+  const std::string below = "/.build-id/" + build_id.substr(0, 2);
+  const std::string name = build_id.substr(2) + ".debug";
+  for (const std::string& folder : folders_)
+    search.look_at(std::string(folder).append(below).append("/").append(name));
+  if (search.root() != nullptr) search.look_beside(kSystem + below, name);
 }
 
 // Searches as gdb(1) does: in the folder of the file itself, and in a copy of the tree of folders.
@@ -126,7 +138,9 @@ void DebugFiles::by_name(const std::string& name, const std::string& path, Searc
   if (!is_plain_path(path)) return;
   const std::string inner = folder_of(path) + "/" + name;
   for (const std::string& folder : folders_) search.look_at(folder + inner);
-  for (const char* inside : {"", "/.debug"}) search.look_beside(folder_of(path) + inside, name);
+  const std::string its = folder_of(search.root() ? search.root()->inside(path) : path);
+  if (search.root() != nullptr) search.look_beside(kSystem + its, name);
+  for (const char* inside : {"", "/.debug"}) search.look_beside(its + inside, name);
 }
 
 // dwz(1) puts what it shares into a folder of its own: ".dwz/PROCESSOR/PACKAGE.debug".
@@ -134,16 +148,20 @@ void DebugFiles::shared_by_name(const std::string& name, Search& search) const {
   constexpr std::string_view kFolder = "/.dwz/";
   const std::size_t at = name.rfind(kFolder);
   if (at == std::string::npos || !is_plain_path(name.substr(at))) return;
-  for (const std::string& folder : folders_) search.look_at(folder + name.substr(at));
+  const std::string inner = name.substr(at);
+  for (const std::string& folder : folders_) search.look_at(folder + inner);
+  if (search.root() != nullptr)
+    search.look_beside(kSystem + folder_of(inner), std::string(base_name(inner)));
 }
 
 std::string DebugFiles::remedy(const std::string& build_id, const std::string& path,
-                               const UniqueFd& file) {
+                               const UniqueFd& file, const ProcessRoot* root) {
   const bool servers = Debuginfod::has_servers();
   std::string text =
       build_id.empty() ? "no build ID, and no debug file" : "no debug file of build ID " + build_id;
   text += " in ";
   for (const std::string& folder : folders_) text += folder + ", ";
+  if (root != nullptr) text += std::string(kSystem) + " of its container, ";
   text += servers ? "beside it or at DEBUGINFOD_URLS" : "or beside it";
   const std::string package = packages_.of(path, file);
   return text + "; install its debug symbols (" +
@@ -152,8 +170,9 @@ std::string DebugFiles::remedy(const std::string& build_id, const std::string& p
 }
 
 DebugFiles::DebugFile DebugFiles::find(const WantedDebugFile& wanted, const std::string& path,
-                                       const UniqueFd& file, Servers servers) {
-  Search search(wanted.refused, file);
+                                       const UniqueFd& file, const ProcessRoot* root,
+                                       Servers servers) {
+  Search search(wanted.refused, file, root);
   by_build_id(wanted.build_id, search);
   if (wanted.alternate) {
     shared_by_name(wanted.link, search);

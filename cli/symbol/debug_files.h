@@ -8,6 +8,8 @@
 //   by name       in --debug-dir, and below it or /usr/lib/debug in a folder like the program's
 //   by name       beside the program, in a folder that only root (or the user of labelscope) can
 //                 change, and not through a link
+//   all three     below the root of its process, if that is not ours (a container): there only
+//                 in folders that could be changed by root alone, too, and through no link
 //   by build ID   from debuginfod's servers, if the user has set DEBUGINFOD_URLS
 //
 // Only regular files are opened (elf/regular_file.h). Whether it is the right one, the worker
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "cli/names/names_messages.h"
+#include "cli/profile/process_root.h"
 #include "cli/symbol/debug_packages.h"
 #include "cli/symbol/debuginfod.h"
 #include "labelscope/unique_fd.h"
@@ -46,12 +49,13 @@ class DebugFiles {
   };
   enum class Servers { kToo, kNot };
   // For the program or library `file`, which its process names `path`. Never the file itself: a
-  // debug link may have its name.
+  // debug link may have its name. `root`: that of its process; null if it is ours.
   DebugFile find(const WantedDebugFile& wanted, const std::string& path, const UniqueFd& file,
-                 Servers servers = Servers::kToo);
+                 const ProcessRoot* root, Servers servers = Servers::kToo);
   // Returns a sentence about a file without debug information: where that was looked for, and what
   // would help.
-  std::string remedy(const std::string& build_id, const std::string& path, const UniqueFd& file);
+  std::string remedy(const std::string& build_id, const std::string& path, const UniqueFd& file,
+                     const ProcessRoot* root);
 
  private:
   class Search;

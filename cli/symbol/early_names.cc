@@ -102,10 +102,11 @@ EarlyNames::Wanted* EarlyNames::file_of(const ProfileModule& module, const Modul
   if (!key) return nullptr;
   if (const auto known = files_.find(*key); known != files_.end()) return known->second.get();
   if (files_.size() == most_files_) return nullptr;
-  auto own = std::make_shared<UniqueFd>(::fcntl(file->get(), F_DUPFD_CLOEXEC, 3));
+  auto own = std::make_shared<OpenModuleFile>(::fcntl(file->get(), F_DUPFD_CLOEXEC, 3));
   if (!own->valid()) return nullptr;
   auto wanted = std::make_unique<Wanted>();
   wanted->file = std::move(own);
+  own->root = file->root;
   wanted->path = module.path;
   return files_.emplace(*key, std::move(wanted)).first->second.get();
 }

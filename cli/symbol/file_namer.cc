@@ -139,7 +139,7 @@ Result<std::vector<FunctionSymbol>> FileNamer::all_functions(const UniqueFd& fil
   if (!image || image->has_symtab() || image->build_id().empty()) return functions(file);
   WantedDebugFile wanted;
   wanted.build_id = image->build_id();
-  const DebugFiles::DebugFile found = debug_files_.find(wanted, path, file);
+  const DebugFiles::DebugFile found = debug_files_.find(wanted, path, file, nullptr);
   if (!found.file.valid()) return functions(file);
   const auto debug_image = ElfImage::open(duplicate(found.file));
   const bool is_its = debug_image && debug_image->build_id() == image->build_id();
@@ -291,7 +291,7 @@ bool NamedFile::ask(std::span<const Address> addresses, bool inlined,
 
 std::string NamedFile::nameless() const {
   if (!remarks_.stripped) return remarks_.nameless;
-  return remarks_.nameless + "; " + namer_.debug_files_.remedy(remarks_.build_id, path_, *file_);
+  return remarks_.nameless + "; " + namer_.debug_files_.remedy(remarks_.build_id, path_, *file_, file_->root.get());
 }
 
 void NamedFile::note_trouble(const Worker::Outcome& outcome) {
@@ -343,7 +343,8 @@ Result<Message> NamedFile::give(std::string_view body) {
     return Error{ErrorCode::kMalformed, "it asks for more debug files than a file can have"};
   }
   const auto servers = namer_.early_ ? DebugFiles::Servers::kNot : DebugFiles::Servers::kToo;
-  DebugFiles::DebugFile found = namer_.debug_files_.find(*wanted, path_, *file_, servers);
+  DebugFiles::DebugFile found =
+      namer_.debug_files_.find(*wanted, path_, *file_, file_->root.get(), servers);
   skipped_servers_ |= found.skipped_servers;
   Message given{Message::Kind::kGive, std::move(found.text), {}};
   if (!found.file.valid()) return given;

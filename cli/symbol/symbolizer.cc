@@ -92,7 +92,7 @@ std::span<const std::byte> own_vdso() {
 
 // Makes a file of the image, which the worker reads like any other.
 ModuleFile file_with(std::span<const std::byte> image) {
-  auto file = std::make_shared<UniqueFd>(::memfd_create("vdso", MFD_CLOEXEC));
+  auto file = std::make_shared<OpenModuleFile>(::memfd_create("vdso", MFD_CLOEXEC));
   const ssize_t written = ::write(file->get(), image.data(), image.size());
   return written == static_cast<ssize_t>(image.size()) ? file : nullptr;
 }

@@ -108,7 +108,7 @@ int measure(const char* path, const char* addresses, const char* names, bool sym
   for (std::string line; std::getline(list, line);) {
     profile.locations.push_back({0, std::strtoull(line.c_str(), nullptr, 16), {}});
   }
-  auto file = std::make_shared<UniqueFd>(::open(path, O_RDONLY | O_CLOEXEC));
+  auto file = std::make_shared<OpenModuleFile>(::open(path, O_RDONLY | O_CLOEXEC));
   if (profile.locations.empty() || !file->valid()) {
     std::fprintf(stderr, "%s, %s: %s\n", path, addresses, std::strerror(errno));
     return 1;

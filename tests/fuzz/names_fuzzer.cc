@@ -55,7 +55,7 @@ void name_addresses(const FuzzedFile& file, bool debug_information) {
                    .cancelled = {},
                    .most_of_a_file = kPatience,
                    .most_of_all = kPatience});
-  NamedFile named(namer, std::make_shared<UniqueFd>(file.open()), "/fuzzed");
+  NamedFile named(namer, std::make_shared<OpenModuleFile>(file.open()), "/fuzzed");
   if (!named.open()) {
     fuzzer_check(!named.problem().empty(), "a file that is not used has a reason");
     return;

@@ -28,6 +28,8 @@ class Target {
   // Opens the file behind a mapping: the very file that is mapped, even if its name now leads to
   // another.
   virtual Result<UniqueFd> open_file(const Mapping& mapping) const = 0;
+  // Opens the folder where the paths of the process begin (O_PATH), if that is known.
+  virtual Result<UniqueFd> open_root() const;
   // Returns the times of the file behind a mapping, without opening it if possible, or an error if
   // they are not known.
   virtual Result<FileTimes> file_times(const Mapping& mapping) const;
@@ -65,6 +67,7 @@ class LiveProcess final : public Target {
 
   Result<std::vector<Mapping>> mappings() const override;
   Result<UniqueFd> open_file(const Mapping& mapping) const override;
+  Result<UniqueFd> open_root() const override;
   Result<FileTimes> file_times(const Mapping& mapping) const override;
   Result<OpenedFile> open_with_times(const Mapping& mapping) const override;
   const MemorySource& memory() const override { return *memory_; }

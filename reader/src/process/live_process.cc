@@ -122,6 +122,10 @@ Result<FileTimes> Target::file_times(const Mapping& mapping) const {
   return times_of(found);
 }
 
+Result<UniqueFd> Target::open_root() const {
+  return Error{ErrorCode::kUnsupported, "it has no folders of its own"};
+}
+
 Result<Target::OpenedFile> Target::open_with_times(const Mapping& mapping) const {
   const auto times = file_times(mapping);
   auto file = open_file(mapping);
@@ -243,6 +247,13 @@ Result<FileTimes> LiveProcess::file_times(const Mapping& mapping) const {
     return times_of(found);
   }
   return Target::file_times(mapping);
+}
+
+Result<UniqueFd> LiveProcess::open_root() const {
+  const std::string path = proc_path("root");
+  UniqueFd root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.valid()) return system_error(errno, path);
+  return root;
 }
 
 // Spares a second search for the mapping in the kernel.

@@ -44,6 +44,7 @@ class OneLook final : public Target {
   Result<UniqueFd> open_file(const Mapping& mapping) const override {
     return process_.open_file(mapping);
   }
+  Result<UniqueFd> open_root() const override { return process_.open_root(); }
   Result<FileTimes> file_times(const Mapping& mapping) const override {
     return process_.file_times(mapping);
   }

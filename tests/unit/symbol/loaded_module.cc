@@ -38,7 +38,7 @@ int look(dl_phdr_info* info, std::size_t /*size*/, void* opaque) {
 }  // namespace
 
 ModuleFile open_module_file(const std::string& path) {
-  return std::make_shared<UniqueFd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return std::make_shared<OpenModuleFile>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 LoadedModule module_at(std::uint64_t address) {

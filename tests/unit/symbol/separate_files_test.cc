@@ -284,6 +284,81 @@ Profile named_by_symbols(const LoadedModule& loaded, const std::vector<Address>&
 }
 
 void check_one_function(const Location& location, const std::string& function) {
+// A program in a container: its process's paths begin in a folder of ours.
+struct Container {
+  TempFolder root;
+  std::string shown;  // what the kernel shows in front of its paths
+
+  explicit Container(bool of_the_same_mount) : shown(of_the_same_mount ? root.path() : "") {}
+  LoadedModule running(LoadedModule module) const {
+    module.module.path = shown + "/opt/app/libprobe.so";
+    module.file->root = std::make_shared<const ProcessRoot>(
+        ProcessRoot{UniqueFd(::open(root.path().c_str(), O_PATH | O_DIRECTORY)),
+                    shown.empty() ? "/" : shown});
+    return module;
+  }
+  std::string folder(const std::string& name) const {
+    std::filesystem::create_directories(root.path() + name);
+    return root.path() + name;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("elf_symbols: debug files of a container are looked for below its root, by name") {
+  const std::string place = GENERATE("/opt/app", "/opt/app/.debug", "/usr/lib/debug/opt/app");
+  const Container container(GENERATE(false, true));
+  CAPTURE(place, container.shown);
+  Copies copies;
+  const std::string debug = container.folder(place) + "/libprobe.debug";
+  copies.objcopy(std::string("--only-keep-debug --remove-section=.note.gnu.build-id '") + paths::kProbe + "' '" +
+                 debug + "'");
+  copies.strip("--add-gnu-debuglink='" + debug + "'");
+  probe::Place local;
+  probe::through_local(local);
+  const auto named = [&] {
+    return symbolize_addresses(container.running(copies.loaded(local.address)), {local.address});
+  };
+  Profile profile = named();
+  INFO(profile.modules[0].symbol_problem);
+  REQUIRE(profile.locations[0].lines.size() == 1);
+  CHECK(profile.locations[0].lines[0].line == local.line);
+  SECTION("and not where others could put another one") {
+    REQUIRE(::chmod(container.folder(place).c_str(), 0777) == 0);
+    profile = named();
+    CHECK_FALSE(profile.locations[0].has_name());
+    CHECK(profile.modules[0].symbol_problem.find("others can change its folder") !=
+          std::string::npos);
+  }
+  SECTION("and not through a link, which may lead out of it") {
+    const std::string moved = copies.folder.path() + "/moved";
+    std::filesystem::rename(container.folder(place), moved);
+    std::filesystem::create_directory_symlink(moved, container.root.path() + place);
+    CHECK_FALSE(named().locations[0].has_name());
+  }
+}
+
+TEST_CASE("elf_symbols: debug files of a container are looked for below its root, by build ID") {
+  const Container container(GENERATE(false, true));
+  Copies copies;
+  copies.objcopy(std::string("--strip-all '") + paths::kProbe + "' '" + copies.stripped + "'");
+  probe::Place local;
+  probe::through_local(local);
+  const LoadedModule loaded = container.running(copies.loaded(local.address));
+  const Profile before = symbolize_addresses(loaded, {local.address});
+  CHECK(before.modules[0].symbol_problem.find("/usr/lib/debug of its container") !=
+        std::string::npos);
+  const std::string id = before.modules[0].build_id;
+  const std::string debug = container.folder("/usr/lib/debug/.build-id/" + id.substr(0, 2)) + "/" +
+                            id.substr(2) + ".debug";
+  copies.objcopy(std::string("--only-keep-debug '") + paths::kProbe + "' '" + debug + "'");
+  const Profile profile = symbolize_addresses(loaded, {local.address});
+  REQUIRE(profile.locations[0].lines.size() == 1);
+  CHECK(profile.locations[0].lines[0].line == local.line);
+}
+
+namespace {
+
   REQUIRE(location.lines.size() == 1);
   CHECK(location.lines[0].function == function);
   CHECK(location.lines[0].system_name.str().starts_with("_Z"));
