@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <new>
 #include <set>
 #include <string_view>
@@ -194,6 +195,34 @@ bool has_section(Elf* elf, GElf_Word type) {
   return false;
 }
 
+// Where the code of a file is, by the names of its sections. A linker makes some five.
+std::map<std::string_view, std::pair<GElf_Addr, GElf_Xword>> code_sections(Elf* elf) {
+  constexpr std::size_t kMostSections = 256;
+  constexpr std::size_t kMostOfName = 64;
+  std::map<std::string_view, std::pair<GElf_Addr, GElf_Xword>> sections;
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return sections;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || (header.sh_flags & SHF_EXECINSTR) == 0) {
+      continue;
+    }
+    const char* name = elf_strptr(elf, names, header.sh_name);
+    if (name == nullptr || sections.size() == kMostSections) break;
+    sections.try_emplace({name, ::strnlen(name, kMostOfName)}, header.sh_addr, header.sh_size);
+  }
+  return sections;
+}
+
+// Builds may be given one build ID. A debug file keeps the places of the code that it is about.
+bool has_other_code(Elf* program, Elf* debug) {
+  const auto its = code_sections(debug);
+  return std::ranges::any_of(code_sections(program), [&](const auto& section) {
+    const auto same = its.find(section.first);
+    return same != its.end() && same->second != section.second;
+  });
+}
+
 }  // namespace
 
 ElfSymbols::~ElfSymbols() = default;
@@ -286,6 +315,7 @@ int ElfSymbols::find_debug_file(const char* debug_link, GElf_Word crc) {
   auto found = find_right_file({false, build_id_, debug_link_}, "its debug file was not found",
                                [&](Elf* elf, const UniqueFd& file) {
                                  const std::string its = build_id_of(elf);
+                                 if (has_other_code(elf_.get(), elf)) return false;
                                  if (!build_id_.empty() && !its.empty()) return build_id_ == its;
                                  return debug_link != nullptr && checksum_of(file.get()) == crc;
                                });

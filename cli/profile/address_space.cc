@@ -140,16 +140,10 @@ std::vector<ProfileModule> ModuleTable::take(std::vector<ModuleFile>& files) {
   for (std::size_t i = 0; i < modules_.size(); ++i) {
     const bool given_up = files_[i] != nullptr && !files_[i]->valid();
     if (given_up) modules_[i].symbol_problem = open_.given_up_text();
-    // Of a file with a build ID, the symbolizer compares that.
-    if (files_[i] == nullptr || given_up || !modules_[i].build_id.empty() || leaves_files_)
-      continue;
-    struct stat status {};
-    if (::fstat(files_[i]->get(), &status) != 0 || FileState::of(status).has_bytes_of(states_[i])) {
-      continue;
-    }
+    if (files_[i] == nullptr || given_up || leaves_files_) continue;
+    if (!states_[i].is_outdated(*files_[i])) continue;
     files_[i].reset();
-    modules_[i].symbol_problem =
-        "the file was written anew since this code was mapped, and has no build ID";
+    modules_[i].symbol_problem = "the file was written anew since this code was mapped";
   }
   for (const auto& [index, maker] : generated_) {
     if (leaves_files_) break;

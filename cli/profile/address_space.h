@@ -43,6 +43,8 @@ class ModuleTable {
 
   const std::vector<ProfileModule>& modules() const { return modules_; }
   const std::vector<ModuleFile>& module_files() const { return files_; }
+  // Of these, when they were mapped.
+  const std::vector<FileState>& file_states() const { return states_; }
   // Moves everything out; the table is empty afterwards. `files` is parallel to the modules.
   // Files are not looked at any more: one of them may not answer.
   void leave_files() { leaves_files_ = true; }

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "elf/regular_file.h"
 
@@ -64,6 +66,26 @@ Result<UniqueFd> open_mapped(const Mapping& mapping, const FindProcess& find_pro
   return by_name || fd ? std::move(by_name) : std::move(fd);
 }
 
+// Hashes the start of a file, where its segments and its build ID are, and its end, where a linker
+// puts the names of symbols and the headers of sections. Returns 0 if it cannot be read.
+std::uint64_t fingerprint_of(const UniqueFd& file) {
+  constexpr off_t kStart = 4096;
+  constexpr off_t kEnd = off_t{128} << 10;
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return 0;
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, of words
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(kEnd) / sizeof(std::uint64_t));
+  for (const auto& [at, size] :
+       {std::pair{off_t{0}, kStart}, {std::max(status.st_size - kEnd, off_t{0}), kEnd}}) {
+    std::ranges::fill(words, 0);
+    const auto got = ::pread(file.get(), words.data(), static_cast<std::size_t>(size), at);
+    if (got < 0) return 0;
+    const std::size_t count = (static_cast<std::size_t>(got) + 7) / sizeof(std::uint64_t);
+    for (std::size_t i = 0; i < count; ++i) hash = (hash ^ words[i]) * 0x100000001b3;
+  }
+  return std::max<std::uint64_t>(hash, 1);
+}
+
 FileState state_of(const UniqueFd& file) {
   struct stat status {};
   return ::fstat(file.get(), &status) == 0 ? FileState::of(status) : FileState();
@@ -72,8 +94,16 @@ FileState state_of(const UniqueFd& file) {
 }  // namespace
 
 FileState FileState::of(const struct stat& status) {
-  return {status.st_ctim.tv_sec, status.st_ctim.tv_nsec, status.st_mtim.tv_sec,
-          status.st_mtim.tv_nsec, status.st_size};
+  return {status.st_ctim.tv_sec,  status.st_ctim.tv_nsec, status.st_mtim.tv_sec,
+          status.st_mtim.tv_nsec, status.st_size,         0};
+}
+
+bool FileState::is_outdated(const UniqueFd& file) const {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return false;
+  const FileState now = of(status);
+  if (!*this || now.has_bytes_of(*this)) return false;
+  return fingerprint == 0 || now.size != size || fingerprint_of(file) != fingerprint;
 }
 
 bool FileState::has_bytes_of(const FileState& then) const {
@@ -103,6 +133,7 @@ MappedFiles::File MappedFiles::open_file(const Mapping& mapping, const FindProce
   if (auto image = open_image(*opened.file)) {
     opened.is_elf = true;
     opened.build_id = image->build_id();
+    if (!opened.build_id.empty()) opened.state.fingerprint = fingerprint_of(*opened.file);
     for (const LoadSegment& segment : image->load_segments()) {
       if (segment.executable && opened.code.size() < kMostSegments) opened.code.push_back(segment);
     }
@@ -174,7 +205,10 @@ const MappedFiles::File& MappedFiles::take(const Mapping& mapping, FileState map
   } else {
     taken.file = open_file(mapping, process);
     // What was mapped counts, not what is there now: ModuleTable compares at the end.
-    if (mapped) taken.file.state = mapped;
+    if (mapped) {
+      if (!taken.file.state.has_bytes_of(mapped)) taken.file.build_id.clear();
+      taken.file.state = mapped;
+    }
   }
   if (taken.file.file != nullptr) {
     open_of_[family].push_back(entry->first);

@@ -15,8 +15,9 @@
 // A family is a process and what it forks: so forking gives nobody more room.
 //
 // A build may write a file anew in place: the same inode, other code. So a file here is an inode
-// and the time of its last change. What ran before the change keeps no names, unless it has a build
-// ID by which the symbolizer knows that nothing has changed.
+// and the time of its last change. What ran before the change keeps only the names that were found
+// before it (early_names.h), unless the file has the same bytes as far as its build ID, size,
+// headers and symbols show that. A build ID alone does not: builds may be given one.
 #pragma once
 
 #include <sys/stat.h>
@@ -51,12 +52,16 @@ struct FileState {
   std::int64_t modified_s = 0;
   std::int64_t modified_ns = 0;
   std::int64_t size = 0;
+  // Of a file with a build ID: of bytes that are others in another build. 0: not known.
+  std::uint64_t fingerprint = 0;
 
   static FileState of(const struct stat& status);
   explicit operator bool() const { return changed_s != 0 || changed_ns != 0; }
   // Returns whether the file has the same bytes at another time, as far as its size and mtime show
   // it. The kernel also changes ctime when a file is removed or renamed, or gets another mode.
   bool has_bytes_of(const FileState& then) const;
+  // Returns whether the open file has other bytes now.
+  bool is_outdated(const UniqueFd& file) const;
   bool is_same_time(const FileState& other) const {
     return changed_s == other.changed_s && changed_ns == other.changed_ns;
   }

@@ -464,7 +464,8 @@ void Recorder::on_mappings_lost() {
 }
 
 void Recorder::show_locations(EarlyNames& names) const {
-  names.look_at(builder_.locations(), modules_.modules(), modules_.module_files());
+  names.look_at(builder_.locations(), modules_.modules(), modules_.module_files(),
+                  modules_.file_states());
 }
 
 std::uint64_t Recorder::dropped() const { return sampler_->counters().dropped; }

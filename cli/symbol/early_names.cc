@@ -78,7 +78,7 @@ EarlyNames::~EarlyNames() {
 
 bool EarlyNames::look_at(std::span<const Location> locations,
                          std::span<const ProfileModule> modules,
-                         std::span<const ModuleFile> files) {
+                         std::span<const ModuleFile> files, std::span<const FileState> states) {
   if (seen_ == locations.size()) return true;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return false;
@@ -88,7 +88,8 @@ bool EarlyNames::look_at(std::span<const Location> locations,
     if (location.module >= modules.size() || location.module >= files.size()) continue;
     const ProfileModule& module = modules[location.module];
     for (std::size_t i = of_module_.size(); i <= location.module; ++i) {
-      of_module_.push_back(is_wanted(modules[i]) ? file_of(modules[i], files[i]) : nullptr);
+      const FileState mapped = i < states.size() ? states[i] : FileState();
+      of_module_.push_back(is_wanted(modules[i]) ? file_of(modules[i], files[i], mapped) : nullptr);
     }
     Wanted* wanted = of_module_[location.module];
     if (wanted != nullptr) wanted->addresses.push_back(location.address - module.load_bias);
@@ -97,16 +98,18 @@ bool EarlyNames::look_at(std::span<const Location> locations,
   return true;
 }
 
-EarlyNames::Wanted* EarlyNames::file_of(const ProfileModule& module, const ModuleFile& file) {
+EarlyNames::Wanted* EarlyNames::file_of(const ProfileModule& module, const ModuleFile& file,
+                                        const FileState& mapped) {
   const std::optional<FileKey> key = file_key(file);
-  if (!key) return nullptr;
+  if (!key || mapped.is_outdated(*file)) return nullptr;
   if (const auto known = files_.find(*key); known != files_.end()) return known->second.get();
   if (files_.size() == most_files_) return nullptr;
   auto own = std::make_shared<OpenModuleFile>(::fcntl(file->get(), F_DUPFD_CLOEXEC, 3));
   if (!own->valid()) return nullptr;
+  own->root = file->root;
   auto wanted = std::make_unique<Wanted>();
   wanted->file = std::move(own);
-  own->root = file->root;
+  wanted->key = *key;
   wanted->path = module.path;
   return files_.emplace(*key, std::move(wanted)).first->second.get();
 }
@@ -153,7 +156,9 @@ void EarlyNames::name_some(Wanted& wanted, std::unique_lock<std::mutex>& lock) {
     wanted.found.file = std::make_unique<NamedFile>(namer_, wanted.file, wanted.path);
   }
   std::vector<std::vector<SourceLine>> names = wanted.found.file->find(asked, true);
-  const bool whole = wanted.found.file->is_whole() && !cancelled_;
+  // What the worker has read may be of another build otherwise.
+  const bool same = wanted.found.file->is_about(wanted.file) && file_key(wanted.file) == wanted.key;
+  const bool whole = wanted.found.file->is_whole() && same && !cancelled_;
   std::size_t text = 0;
   for (const auto& lines : names) text += text_of(lines);
   lock.lock();
@@ -197,6 +202,11 @@ void EarlyNames::finish(const std::function<bool()>& cancelled) {
     changed_.wait_for(lock, kBetweenAsking);
   }
   namer_.end_early();
+}
+
+const EarlyNames::Names* EarlyNames::names_of(Index module) const {
+  const Wanted* wanted = module < of_module_.size() ? of_module_[module] : nullptr;
+  return wanted == nullptr || wanted->found.names.empty() ? nullptr : &wanted->found.names;
 }
 
 std::unique_ptr<EarlyNames::File> EarlyNames::take(const ModuleFile& file) {

@@ -9,7 +9,8 @@
 //   symbolize(): file of early names, if it has not changed since; asks it for the rest
 //
 // Nothing depends on these names: whatever goes wrong here, symbolize() asks again, and gets the
-// same answers. So a file with any remark (something was left out, a debug file was missing) is not
+// same answers. (Unless the file was written anew meanwhile: then these are the only names of what
+// ran before.) So a file with any remark (something was left out, a debug file was missing) is not
 // used, and one that costs a worker its life ends early naming. Names of generated code and of the
 // kernel are not looked up here: the former change while the program runs, the latter have a thread
 // of their own.
@@ -30,6 +31,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cli/profile/mapped_files.h"
 #include "cli/profile/profile.h"
 #include "cli/symbol/file_namer.h"
 
@@ -52,9 +54,9 @@ class EarlyNames {
 
   // Looks at what was added to the locations since the last call. It does not wait: if the thread
   // is busy with its tables, it returns false, and the next call takes what is new. `files` is
-  // parallel to `modules`.
+  // parallel to `modules`, and so is `states`: of these files when they were mapped, if known.
   bool look_at(std::span<const Location> locations, std::span<const ProfileModule> modules,
-               std::span<const ModuleFile> files);
+               std::span<const ModuleFile> files, std::span<const FileState> states = {});
   // The number of addresses whose names are known, and of those for which they are not asked yet.
   std::size_t named() const;
   std::size_t waiting() const;
@@ -65,17 +67,21 @@ class EarlyNames {
   // Hands out the file if names of it are known, it is whole, and it is in the state that it was in
   // when it was opened here; else null.
   std::unique_ptr<File> take(const ModuleFile& file);
+  // Returns what is known of a module, as it was when the module was mapped, whatever its file is
+  // now; null if nothing is. Call it before take().
+  const Names* names_of(Index module) const;
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Wanted {
     ModuleFile file;  // a descriptor of our own: the recording may close its one
+    FileKey key;
     std::string path;
     std::vector<Address> addresses;
     File found;
     bool refused = false;
   };
-  Wanted* file_of(const ProfileModule& module, const ModuleFile& file);
+  Wanted* file_of(const ProfileModule& module, const ModuleFile& file, const FileState& mapped);
   void run();
   Wanted* next();
   void name_some(Wanted& wanted, std::unique_lock<std::mutex>& lock);

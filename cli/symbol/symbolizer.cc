@@ -165,7 +165,7 @@ class Run {
   void symbolize_group(const Source& source, std::vector<Index>& locations) {
     switch (source.kind) {
       case Source::Kind::kNone:
-        return;
+        return symbolize_gone(locations);
       case Source::Kind::kKernel:
         return symbolize_kernel(locations);
       case Source::Kind::kVdso:
@@ -223,6 +223,17 @@ class Run {
       if (profile_.locations[i].lines.empty()) {
         keep(i, {{std::string(kVdsoName), std::string(kVdsoName), "", 0}});
       }
+    }
+  }
+
+  // Where a file was written anew, what was found before that still holds.
+  void symbolize_gone(const std::vector<Index>& locations) {
+    if (options_.early == nullptr || !options_.inlined) return;
+    for (const Index i : locations) {
+      const EarlyNames::Names* names = options_.early->names_of(profile_.locations[i].module);
+      if (names == nullptr) continue;
+      const auto known = names->find(link_address(i));
+      if (known != names->end()) keep(i, known->second);
     }
   }
 

@@ -14,7 +14,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "support/catch.h"
@@ -253,6 +256,27 @@ TEST_CASE("address_space: a file that is written anew in place is another file")
   CHECK(taken[first].symbol_problem.find("written anew") != std::string::npos);
   REQUIRE(files[second] != nullptr);
   CHECK(taken[second].symbol_problem.empty());
+}
+
+TEST_CASE("address_space: an equal build ID does not make another build the same") {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  const std::string build{std::istreambuf_iterator<char>(file), {}};
+  WrittenFile written(build);
+  Mapping mapping = anonymous(0x1000, 0x2000, "");
+  written.name(mapping);
+  ModuleTable modules;
+  AddressSpace space(modules);
+  space.add(mapping, nullptr);
+  const Index module = space.module_at(0x1000);
+  REQUIRE(modules.modules()[module].build_id.size() == 40);
+  const bool same = GENERATE(true, false);
+  std::string again = build;
+  if (!same) again[again.size() - 1000] ^= 1;  // a letter of a name, or in the headers of sections
+  written.write_anew(again);
+  std::vector<ModuleFile> files;
+  const std::vector<ProfileModule> taken = modules.take(files);
+  CHECK((files[module] != nullptr) == same);
+  CHECK((taken[module].symbol_problem.find("written anew") != std::string::npos) != same);
 }
 
 TEST_CASE(

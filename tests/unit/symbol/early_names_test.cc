@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <thread>
 
@@ -190,6 +191,43 @@ TEST_CASE("early_names: a file that has changed since is named anew") {
   symbolize_after(early, profile, recording, namer);
   CHECK(launches > 1);
   CHECK(profile.locations[0].lines.empty());
+}
+
+TEST_CASE("early_names: of a file that is written anew, names of what ran before are kept") {
+  const TempFolder folder;
+  const std::string copy = folder.path() + "/copy";
+  LoadedModule loaded = module_at(probe_addresses().front());
+  std::filesystem::copy_file(loaded.module.path, copy);
+  loaded.module.path = copy;
+  loaded.file = open_module_file(copy);
+  const Recorded recording(loaded);
+  struct stat status {};
+  REQUIRE(::stat(copy.c_str(), &status) == 0);
+  FileState mapped = FileState::of(status);
+  const bool was_mapped = GENERATE(true, false);
+  if (!was_mapped) --mapped.size;  // what was mapped is gone already
+  FileNamer namer(honest_naming());
+  EarlyNames early(namer);
+  const auto look = [&] {
+    return early.look_at(recording.locations, recording.modules, recording.files,
+                         std::span(&mapped, 1));
+  };
+  while (!look() || (was_mapped && early.waiting() != 0)) std::this_thread::sleep_for(1ms);
+  early.finish();
+  { std::ofstream(copy) << "another build"; }
+  std::vector<ModuleFile> files = recording.files;
+  files[0].reset();
+  Profile profile = recording.profile();
+  SymbolizerOptions options;
+  options.early = &early;
+  symbolize(profile, files, namer, options);
+  if (was_mapped) {
+    CHECK(profile.locations[0].has_name());
+    CHECK(profile.locations[0].lines[0].function ==
+          named_at_the_end(recorded()).locations[0].lines[0].function);
+  } else {
+    CHECK(profile.locations[0].lines.empty());
+  }
 }
 
 TEST_CASE("early_names: without a thread, all names are found at the end") {

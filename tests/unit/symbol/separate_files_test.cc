@@ -269,6 +269,13 @@ TEST_CASE("elf_symbols: --debug-dir is searched by build ID, and another build i
   CHECK_FALSE(other.locations[0].has_name());
   CHECK(other.modules[0].symbol_problem.find("of another build") != std::string::npos);
   std::filesystem::remove(file);
+  // Builds may be given one build ID: this one has its code elsewhere.
+  copies.objcopy(std::string("--only-keep-debug --change-section-address .fini+16 '") +
+                 paths::kProbe + "' '" + file + "'");
+  const Profile moved = lines();
+  CHECK_FALSE(moved.locations[0].has_name());
+  CHECK(moved.modules[0].symbol_problem.find("of another build") != std::string::npos);
+  std::filesystem::remove(file);
   copies.objcopy(std::string("--only-keep-debug '") + paths::kProbe + "' '" + file + "'");
   const Profile right = lines();
   REQUIRE(right.locations[0].lines.size() == 1);
@@ -277,13 +284,6 @@ TEST_CASE("elf_symbols: --debug-dir is searched by build ID, and another build i
 
 namespace {
 
-Profile named_by_symbols(const LoadedModule& loaded, const std::vector<Address>& addresses) {
-  FileNamer::Options naming = honest_naming();
-  naming.debug_information = false;
-  return symbolize_addresses(loaded, addresses, {}, std::move(naming));
-}
-
-void check_one_function(const Location& location, const std::string& function) {
 // A program in a container: its process's paths begin in a folder of ours.
 struct Container {
   TempFolder root;
@@ -359,6 +359,13 @@ TEST_CASE("elf_symbols: debug files of a container are looked for below its root
 
 namespace {
 
+Profile named_by_symbols(const LoadedModule& loaded, const std::vector<Address>& addresses) {
+  FileNamer::Options naming = honest_naming();
+  naming.debug_information = false;
+  return symbolize_addresses(loaded, addresses, {}, std::move(naming));
+}
+
+void check_one_function(const Location& location, const std::string& function) {
   REQUIRE(location.lines.size() == 1);
   CHECK(location.lines[0].function == function);
   CHECK(location.lines[0].system_name.str().starts_with("_Z"));
