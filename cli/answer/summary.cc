@@ -92,12 +92,12 @@ TopFunctions top_functions(const Amount& amount, std::size_t most) {
 
 Grouped group_by_value(const RowLabels& labels, LeafFunctions& functions,
                        const std::vector<SampleRow>& rows, std::string_view key,
-                       const IdleRows* idle = nullptr) {
+                       const IdleRows& idle) {
   Grouped grouped;
   std::map<std::string, Amount> by_value;
   for (const SampleRow& row : rows) {
     const Index account = labels.account(row);
-    if (idle != nullptr && idle->contains(row)) {
+    if (idle.contains(row)) {
       grouped.idle.add(row, account, functions.of(row));
     } else if (std::optional<std::string> value = labels.value(row, key)) {
       by_value[*std::move(value)].add(row, account, functions.of(row));
@@ -283,10 +283,10 @@ Json functions_json(const Amount& amount, const LeafFunctions& functions) {
 }
 
 ShareError errors_of(const std::vector<SampleRow>& rows, const RowLabels& labels,
-                     const IdleRows* idle = nullptr) {
+                     const IdleRows& idle) {
   ShareError errors;
   for (const SampleRow& row : rows) {
-    if (idle != nullptr && idle->contains(row)) continue;
+    if (idle.contains(row)) continue;
     const Index account = labels.account(row);
     // What is exact has no error, like a total that has no sample.
     const std::uint64_t samples = account == RowLabels::kExact ? 0 : row.count;
@@ -346,10 +346,10 @@ Status render_summary(const Profile& profile, const std::vector<std::string>& ke
   LeafFunctions functions(profile);
   render_services(profile, out);
   const IdleRows idle(profile, IdleRows::What::kFolded);
-  const ShareError errors = errors_of(rows, labels, &idle);
+  const ShareError errors = errors_of(rows, labels, idle);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i > 0) out << '\n';
-    Grouped grouped = group_by_value(labels, functions, rows, keys[i], &idle);
+    Grouped grouped = group_by_value(labels, functions, rows, keys[i], idle);
     SummaryStyle its = style;
     if (keys[i] == kFunctionKey) its.functions = 0;  // a function has one function below it: itself
     const WaitsOfKey waits(profile, labels, keys[i], &idle);
@@ -368,10 +368,12 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
   const std::vector<SampleRow> rows = aggregate_rows(profile, {.flags = LS_STILL_WAITING});
   const RowLabels labels(profile);
   LeafFunctions functions(profile);
-  const ShareError errors = errors_of(rows, labels);
+  const IdleRows idle(profile, IdleRows::What::kFolded);
+  const ShareError errors = errors_of(rows, labels, idle);
   std::uint64_t samples = 0;
   std::uint64_t time_ns = 0;
   for (const SampleRow& row : rows) {
+    if (idle.contains(row)) continue;
     samples += row.count;
     time_ns += row.weight_ns;
   }
@@ -386,6 +388,13 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
     }
     return json;
   };
+  // It is no part of a share, so there is no error of one.
+  const auto idle_json = [&](const Amount& amount) {
+    Json json = amount_json(amount);
+    json.erase("share_error");
+    json.erase("functions");
+    return json;
+  };
   const auto waits_json = [&](const std::vector<WaitLengths>& lengths) {
     Json json = Json::object();
     for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -397,10 +406,10 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
     return json;
   };
   for (const std::string& key : keys) {
-    const Grouped grouped = group_by_value(labels, functions, rows, key);
-    const WaitsOfKey waits(profile, labels, key);
+    const Grouped grouped = group_by_value(labels, functions, rows, key, idle);
+    const WaitsOfKey waits(profile, labels, key, &idle);
     divides_totals = is_key_of_samples(key);
-    const Json line{{"key", bytes_json(key)},
+    Json line{{"key", bytes_json(key)},
                     {"samples", samples},
                     {"time_ns", time_ns},
                     {"values", array_json(grouped.values,
@@ -414,6 +423,7 @@ Status render_summary_json(const Profile& profile, const std::vector<std::string
                                           })},
                     {"without", amount_json(grouped.without)},
                     {"unreadable", amount_json(grouped.unreadable)}};
+    if (!grouped.idle.is_nothing()) line["idle"] = idle_json(grouped.idle);
     out << json_text(line) << '\n';
   }
   return flush_output(out);

@@ -44,8 +44,9 @@ summary_of show >shown.json
 summary_of fold >folded.json
 summary_of drop >dropped.json
 jq -se '(map([.values[].time_ns] | add)) as [$shown, $folded, $dropped]
-  | (map([.values[] | select(.value == "idle")] | length)) == [0, 1, 0]
-    and $shown == $folded and $dropped < $shown' shown.json folded.json dropped.json >/dev/null ||
+  | (map(.idle.time_ns)) as [$none, $idle, $left_out]
+  | $none == null and $left_out == null and $idle > 0
+    and $shown == $folded + $idle and $dropped == $folded' shown.json folded.json dropped.json >/dev/null ||
   fail "idle time is not kept, or not left out: $(cat shown.json folded.json dropped.json)"
 
 # A thread that sleeps all the time has one sample, of the whole recording, and no stack.

@@ -332,6 +332,20 @@ TEST_CASE("summary: waits for work are the last row, and no part of shares") {
   REQUIRE(by_reason.size() == 3);
   CHECK(words(by_reason[1])[1] == "100.0%");
   CHECK(words(by_reason[2])[0] == "(idle)");
+  // Programs see the same.
+  std::ostringstream out;
+  REQUIRE(render_summary_json(small.profile, {"k", "wait"}, out));
+  std::istringstream json_lines(out.str());
+  for (std::string line; std::getline(json_lines, line);) {
+    const auto json = nlohmann::json::parse(line);
+    CHECK(json["samples"] == 2);
+    CHECK(json["time_ns"] == 40'000'000);
+    CHECK(json["without"]["time_ns"] == 0);
+    std::uint64_t time_ns = 0;
+    for (const auto& value : json["values"]) time_ns += value["time_ns"].get<std::uint64_t>();
+    CHECK(time_ns == 40'000'000);
+    CHECK(json["idle"] == nlohmann::json{{"samples", 1}, {"time_ns", 960'000'000}});
+  }
 }
 
 TEST_CASE("summary: a wait that has not ended is as long as it is") {
