@@ -14,6 +14,7 @@
 #include "cli/profile/index_table.h"
 #include "cli/profile/key_use.h"
 #include "cli/profile/merge.h"
+#include "cli/text/shares.h"
 
 namespace labelscope::cli {
 namespace {
@@ -26,9 +27,10 @@ using Parts = std::map<std::pair<Kind, std::string>, ComparedRow::Side>;
 
 // The samples of a row have weighed alike, as far as is known. A total of waits without a sample is
 // one.
-double squares_of(const SampleRow& row) {
+double squares_of(const SampleRow& row, const RowLabels& labels) {
   const auto weight = static_cast<double>(row.weight_ns);
-  return weight * weight / static_cast<double>(std::max<std::uint64_t>(row.count, 1));
+  const std::uint64_t samples = std::max<std::uint64_t>(row.count, 1);
+  return weight * weight / samples_of_one_weight(samples, labels.is_of_total(row));
 }
 
 void add(ComparedRow::Side& side, std::uint64_t samples, std::uint64_t weight_ns, double squares) {
@@ -37,8 +39,8 @@ void add(ComparedRow::Side& side, std::uint64_t samples, std::uint64_t weight_ns
   side.squares += squares;
 }
 
-void add(ComparedRow::Side& side, const SampleRow& row) {
-  add(side, row.count, row.weight_ns, squares_of(row));
+void add(ComparedRow::Side& side, const SampleRow& row, const RowLabels& labels) {
+  add(side, row.count, row.weight_ns, squares_of(row, labels));
 }
 
 void add(ComparedRow::Side& side, const ComparedRow::Side& more) {
@@ -46,13 +48,14 @@ void add(ComparedRow::Side& side, const ComparedRow::Side& more) {
 }
 
 // Rows that only differ by what no label shows, as one, with the sum of each.
-std::vector<std::pair<SampleRow, ComparedRow::Side>> rows_by_labels(const Profile& profile) {
+std::vector<std::pair<SampleRow, ComparedRow::Side>> rows_by_labels(const Profile& profile,
+                                                                    const RowLabels& labels) {
   std::vector<SampleRow> rows;
   std::vector<ComparedRow::Side> sums;
   IndexTable known;
   for (SampleRow row : profile.rows) {
     ComparedRow::Side sum;
-    add(sum, row);
+    add(sum, row, labels);
     row.time_ns = 0;
     row.flags = 0;
     row.stack = kNoIndex;
@@ -72,7 +75,7 @@ std::vector<std::pair<SampleRow, ComparedRow::Side>> rows_by_labels(const Profil
 Parts parts_by_label(const Profile& profile, const std::string& key) {
   const RowLabels labels(profile);
   Parts parts;
-  for (const auto& [row, sum] : rows_by_labels(profile)) {
+  for (const auto& [row, sum] : rows_by_labels(profile, labels)) {
     if (std::optional<std::string> value = labels.value(row, key)) {
       add(parts[{Kind::kValue, *std::move(value)}], sum);
     } else {
@@ -92,8 +95,9 @@ Parts parts_by_function(const Profile& profile, bool and_below) {
   }
   const FrameTree::Name no_stack = names.name(std::string(kNoStack));
   std::vector<ComparedRow::Side> of_stack(profile.stacks.size() + 1);
+  const RowLabels labels(profile);
   for (const SampleRow& row : profile.rows) {
-    add(of_stack[row.stack == kNoIndex ? profile.stacks.size() : row.stack], row);
+    add(of_stack[row.stack == kNoIndex ? profile.stacks.size() : row.stack], row, labels);
   }
   std::map<FrameTree::Name, ComparedRow::Side> sums;
   for (std::size_t i = 0; i < of_stack.size(); ++i) {
@@ -117,7 +121,8 @@ Parts parts_by_function(const Profile& profile, bool and_below) {
 
 ComparedRow::Side whole_of(const Profile& profile) {
   ComparedRow::Side whole;
-  for (const SampleRow& row : profile.rows) add(whole, row);
+  const RowLabels labels(profile);
+  for (const SampleRow& row : profile.rows) add(whole, row, labels);
   whole.share = 1;
   return whole;
 }

@@ -70,12 +70,18 @@ std::string amount_text(std::uint64_t amount, std::string_view unit) {
          std::string(kUnits[step]);
 }
 
+double samples_of_one_weight(std::uint64_t samples, bool of_waits) {
+  // The mean of the period times that of its inverse is ln 3.
+  constexpr double kDrawnPeriods = 1.0986122886681098;
+  return static_cast<double>(samples) / (of_waits ? 1 : kDrawnPeriods);
+}
+
 void ShareError::add_whole(std::uint32_t account, std::uint64_t time_ns, std::uint64_t samples,
                            bool is_total) {
   Account& known = accounts_[account];
   const auto time = static_cast<double>(time_ns);
   known.time_ns += time;
-  known.count += static_cast<double>(samples);
+  known.count += samples_of_one_weight(samples, is_total);
   if (samples != 0) known.squares += time * time / static_cast<double>(samples);
   known.is_total = is_total;
   whole_ns_ += time;
@@ -90,11 +96,6 @@ double variance_of(double share, double samples) {
   const double kept = 1 - samples / ((samples + 1) * (samples + 1));
   return share * (1 - share) / (samples * kept);
 }
-
-// Samples of CPU time do not stand for equal times: their period is drawn between half and one and
-// a half times the usual one, and stays for some samples (bpf/sampling/drawn_rates.h). So shares
-// vary as if there were fewer samples: the mean of the period times that of its inverse is ln 3.
-constexpr double kDrawnPeriods = 1.0986122886681098;
 
 }  // namespace
 
@@ -136,7 +137,7 @@ double ShareError::of(const std::map<std::uint32_t, std::uint64_t>& part,
     const double share = std::min(1.0, static_cast<double>(time_ns) / whole.time_ns);
     const double square = whole.time_ns * whole.time_ns;
     if (!divides_totals || !whole.is_total) {
-      variance += square * share * (1 - share) / samples * (whole.is_total ? 1 : kDrawnPeriods);
+      variance += square * share * (1 - share) / samples;
       continue;
     }
     const Divided none = of_none(whole);

@@ -31,6 +31,12 @@ std::string time_text(std::uint64_t ns);
 // Returns "12.3 us", "4.56 MiB" or "1,234", for nanoseconds, bytes, and numbers of anything else.
 std::string amount_text(std::uint64_t amount, std::string_view unit);
 
+// Samples of CPU time do not stand for equal times: their period is drawn between half and one and
+// a half times the usual one, and stays for some samples (bpf/sampling/drawn_rates.h). So shares
+// vary as if there were fewer samples, and this returns how many. Waits are drawn one by one, by
+// their lengths.
+double samples_of_one_weight(std::uint64_t samples, bool of_waits);
+
 // How far a share may be from the truth by chance, as a standard error: two of three recordings lie
 // within it. Samples are independent. But time is shared out within accounts (time_accounts.h)
 // whose sums are exact, so only the division within each of them is uncertain.
@@ -51,11 +57,11 @@ class ShareError {
  private:
   struct Account {
     double time_ns = 0;
-    double count = 0;    // samples
+    double count = 0;    // samples_of_one_weight()
     double squares = 0;  // of their weights
     bool is_total = false;
     // Returns how many samples of one weight would be as uncertain. Waits differ in weight; samples
-    // of CPU time stand for equal times, but for where the account was settled.
+    // of CPU time stand for a period each, but for where the account was settled.
     double samples() const {
       return !is_total ? count : squares == 0 ? 0 : time_ns * time_ns / squares;
     }

@@ -115,6 +115,26 @@ TEST_CASE("comparison: by function alone, and by function and what it calls") {
   CHECK(row_of(below, "main").difference == Approx(-0.45));
 }
 
+TEST_CASE("comparison: of CPU time, errors have the chance in that the period is drawn") {
+  const auto errors = [](bool has_accounts) {
+    Profile a = shop(3000, 3000, 4000);
+    Profile b = shop(3300, 3000, 4000);
+    for (Profile* profile : {&a, &b}) {
+      for (Index i = 0; i < profile->threads.size(); ++i)
+        profile->threads[i].account = has_accounts ? i : kNoIndex;
+    }
+    const Comparison made = compare(a, b);
+    std::vector<double> all{row_of(made.tables[0], "acme").errors};
+    for (const std::size_t by_function : {1, 2})
+      all.push_back(row_of(made.tables[by_function], "work").errors);
+    return all;
+  };
+  const std::vector<double> with_accounts = errors(true);
+  const std::vector<double> equal_times = errors(false);
+  for (std::size_t i = 0; i < equal_times.size(); ++i)
+    CHECK(with_accounts[i] * std::sqrt(std::log(3.0)) == Approx(equal_times[i]).epsilon(0.001));
+}
+
 TEST_CASE("comparison: of what is not sampled no difference is called chance") {
   Profile a = shop(1, 300, 100);
   Profile b = shop(2, 300, 100);
