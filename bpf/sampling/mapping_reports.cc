@@ -25,17 +25,20 @@ bool MappingReports::take_early() {
   events_.drain(early);
   events_.leave_out_losses();
   handler_.malformed += early.malformed;
-  if (early.was_full || early.lost + early.malformed != 0) {
+  if (early.full_since_ns || early.lost + early.malformed != 0) {
     looks_.forget();
     for (const Pid pid : processes_.pids()) changed.insert(pid);
-    handler_.was_full |= !changed.empty();
+    if (!changed.empty()) handler_.full_since_ns = early.full_since_ns.value_or(0);
   }
   for (const Pid pid : changed) tables_.look_again(pid);
   return !changed.empty();
 }
 
 // Each ring is in the order of time, and they are few beside their records.
-void MappingReports::look() {
+//
+// A ring that was full has lost mappings that are later than the look before. So are the samples
+// that do not know of them, and none of these has been handed out.
+void MappingReports::look(EventHandler& handler) {
   looked_ns_ = static_cast<std::uint64_t>(
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
   handler_.on_mapping = [&](const MappingEvent& event) {
@@ -43,8 +46,12 @@ void MappingReports::look() {
   };
   const std::size_t known = coming_.size();
   events_.drain(handler_);
-  if (coming_.size() == known) return;
-  std::ranges::stable_sort(coming_, {}, [](const Report& report) { return report.event.time_ns; });
+  if (coming_.size() != known)
+    std::ranges::stable_sort(coming_, {}, [](const Report& one) { return one.event.time_ns; });
+  const auto lost_since = std::exchange(handler_.full_since_ns, std::nullopt);
+  if (!lost_since) return;
+  for (const Pid pid : processes_.pids()) tables_.on_mapping(pid);
+  handler.on_mappings_lost(*lost_since);
 }
 
 void MappingReports::hand_out(Report& report, EventHandler& handler) {
@@ -61,7 +68,7 @@ void MappingReports::take_until(std::uint64_t time_ns, EventHandler& handler) {
     early.event.path = early.path;
     handler.on_mapping(early.event);
   }
-  if (time_ns >= looked_ns_) look();
+  if (time_ns >= looked_ns_) look(handler);
   while (!coming_.empty() && coming_.front().event.time_ns <= time_ns) {
     hand_out(coming_.front(), handler);
     coming_.pop_front();
@@ -75,10 +82,6 @@ void MappingReports::take(std::uint64_t until_ns, EventHandler& handler) {
   const bool others_alone = std::exchange(concerns_others_, false) & !concerns_us_;
   concerns_us_ = false;
   if (std::exchange(woken_, false) && others_alone) budget_.waste();
-  if (!std::exchange(handler_.was_full, false) && handler_.lost == lost_) return;
-  lost_ = handler_.lost;
-  for (const Pid pid : processes_.pids()) tables_.on_mapping(pid);
-  handler.on_mappings_lost();
 }
 
 Status MappingReports::add_to(int epoll) {

@@ -70,7 +70,7 @@ class MappingReports {
     MappingEvent event;
     std::string path;
   };
-  void look();
+  void look(EventHandler& handler);
   void hand_out(Report& report, EventHandler& handler);
 
   PerfEvents& events_;
@@ -81,7 +81,6 @@ class MappingReports {
   std::vector<Report> early_;    // the tables know it, and the handler does not
   std::deque<Report> coming_;    // by time
   std::uint64_t looked_ns_ = 0;  // what was mapped before then has been taken out of the rings
-  std::uint64_t lost_ = 0;       // so much was lost at the last take()
   bool concerns_us_ = false;     // what has come since the last take()
   bool concerns_others_ = false;
   int epoll_ = -1;

@@ -38,6 +38,8 @@ constexpr std::size_t kTimeSize = sizeof(std::uint64_t);
 
 // The path of a file has at most 4,096 bytes, and a few fields come behind it.
 constexpr std::uint64_t kLargestRecord = sizeof(MappingRecord) + 4096 + 64;
+// From here on large records may be lost, while small ones are still written.
+constexpr std::uint64_t kAlmostFull = PerfRing::kBytes - kLargestRecord;
 
 struct LostRecord {
   perf_event_header head;
@@ -60,6 +62,7 @@ void decode_mapping(std::span<const std::byte> record, PerfRing::Handler& handle
     ++handler.malformed;
     return;
   }
+  handler.last_ns = event.time_ns;
   if ((fixed.protection & PROT_EXEC) == 0) return;
   const auto name = record.first(record.size() - kTimeSize).subspan(sizeof(fixed));
   const char* text = reinterpret_cast<const char*>(name.data());
@@ -127,7 +130,9 @@ void PerfRing::drain(Handler& handler) {
   const std::byte* data = base_.get() + base_.get_deleter().page;
   std::uint64_t head = std::atomic_ref(control->data_head).load(std::memory_order_acquire);
   std::uint64_t tail = control->data_tail;
-  handler.was_full |= head - tail > kBytes - kLargestRecord;
+  const std::uint64_t begin = tail;
+  std::uint64_t full_since_ns = 0;
+  handler.last_ns = last_ns_;
   while (head - tail >= sizeof(perf_event_header)) {
     // Records are 8-aligned and a header is 8 bytes, so it never wraps.
     perf_event_header header{};
@@ -145,8 +150,15 @@ void PerfRing::drain(Handler& handler) {
     const bool is_first = std::exchange(leaves_out_losses_, false);
     if (is_first && header.type == PERF_RECORD_LOST) continue;
     decode_perf_record(record_, handler);
+    if (full_since_ns == 0 && tail - begin > kAlmostFull) full_since_ns = handler.last_ns;
   }
   std::atomic_ref(control->data_tail).store(tail, std::memory_order_release);
+  last_ns_ = handler.last_ns;
+  // What came until the kernel has learned of this room may have been lost.
+  head = std::atomic_ref(control->data_head).load(std::memory_order_acquire);
+  if (head - begin <= kAlmostFull) return;
+  if (full_since_ns == 0) full_since_ns = last_ns_;
+  handler.full_since_ns = std::min(handler.full_since_ns.value_or(UINT64_MAX), full_since_ns);
 }
 
 }  // namespace labelscope

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,9 +27,10 @@ class PerfRing {
     std::uint64_t lost = 0;       // records that the kernel had no room for
     std::uint64_t throttled = 0;  // times that the kernel paused the event
     std::uint64_t malformed = 0;  // records that contradict themselves
-    // Set if there was hardly room for another record. The kernel reports what it has lost only
-    // beside the next record.
-    bool was_full = false;
+    // Set if there was hardly room for another record: what was mapped since then may be missing.
+    // The kernel reports what it has lost only beside the next record.
+    std::optional<std::uint64_t> full_since_ns;
+    std::uint64_t last_ns = 0;  // when the last mapping was made that was handed out
   };
 
   static Result<PerfRing> map(int event_fd);
@@ -49,6 +51,7 @@ class PerfRing {
   PerfRing(std::byte* base, std::size_t page) : base_(base, Unmap{page}) {}
 
   std::unique_ptr<std::byte, Unmap> base_;  // a control page, then kBytes of data
+  std::uint64_t last_ns_ = 0;       // when the last mapping in it was made
   std::vector<std::byte> record_;           // one record, put together if the ring wraps within it
   bool leaves_out_losses_ = false;
 };

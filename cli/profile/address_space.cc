@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -40,6 +41,12 @@ bool is_memory(const std::string& path) {
 bool may_be_generated(const Mapping& mapping) {
   if (mapping.file) return is_memory(mapping.path) || mapping.path.ends_with(kDeleted);
   return mapping.path != "[vdso]" && mapping.path != "[vsyscall]" && mapping.path != "[uprobes]";
+}
+
+// By the clock of samples.
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
 // A program may be started by its loader ("ld-linux-x86-64.so.2 ./prog"). Then the kernel takes the
@@ -157,6 +164,7 @@ std::vector<ProfileModule> ModuleTable::take(std::vector<ModuleFile>& files) {
 }
 
 Status AddressSpace::load(const Target& process, Address sampled) {
+  const std::uint64_t begun_ns = now_ns();
   const MappingsOf mappings(process);
   if (!mappings) return mappings.error();
   const FindProcess itself = [&] { return &process; };
@@ -175,7 +183,13 @@ Status AddressSpace::load(const Target& process, Address sampled) {
   std::size_t ready = 0;
   for (const Mapping& mapping : *mappings) {
     if (!mapping.executable) continue;
-    std::shared_ptr<Region> region = note(mapping);
+    if (is_known_otherwise(mapping)) {
+      FileState file;
+      if (mapping.file) file = modules_->files().make_ready(mapping, itself).state;
+      coming_.push_back({begun_ns, mapping, file});
+      continue;
+    }
+    std::shared_ptr<Region> region = note(mapping, {}, From::kList, begun_ns);
     const bool fresh = region->module == kNoIndex && mapping.file && !region->file;
     if (fresh && ready < kMostReadyAtOnce) {
       const MappedFiles::Ready file = modules_->files().make_ready(mapping, itself);
@@ -186,45 +200,82 @@ Status AddressSpace::load(const Target& process, Address sampled) {
     program_ = std::move(region);
     found = true;
   }
+  if (has_open_gap()) gaps_.back().until_ns = now_ns();
+  if (coming_.size() > kMostWithoutSamples) take_coming(begun_ns);
   // before its mapping is forgotten again
   if (sampled != 0) static_cast<void>(module_at(sampled, itself));
   if (ranges_.size() >= crowded_) forget_some(itself);
   return {};
 }
 
-void AddressSpace::add(const Mapping& mapping, const FindProcess& process) {
+void AddressSpace::add(const Mapping& mapping, const FindProcess& process, std::uint64_t time_ns) {
   if (mapping.end <= mapping.start) return;
+  take_coming(time_ns);
   FileState file;
   if (mapping.file) file = modules_->files().make_ready(mapping, process).state;
-  static_cast<void>(note(mapping, file));
+  static_cast<void>(note(mapping, file, From::kReport, time_ns));
   if (ranges_.size() >= crowded_) forget_some(process);
 }
 
-std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping,
-                                                         const FileState& file) {
+AddressSpace::Ranges::iterator AddressSpace::first_over(const Mapping& mapping) {
   auto at = ranges_.upper_bound(mapping.start);
-  if (at != ranges_.begin()) --at;
+  if (at == ranges_.begin()) return at;
+  const auto before = std::prev(at);
+  return before->second.end > mapping.start ? before : at;
+}
+
+bool AddressSpace::is_of(const Ranges::value_type& entry, const Mapping& mapping,
+                         const FileState& file) {
+  const auto& [start, range] = entry;
+  const Region& region = *range.region;
+  const Mapping& known = region.mapping;
+  return start == mapping.start && range.end == mapping.end && known.start == start &&
+         known.end == range.end && known.file == mapping.file &&
+         known.file_offset == mapping.file_offset && known.path == mapping.path &&
+         (!file || !region.file || file.has_bytes_of(region.file));
+}
+
+bool AddressSpace::is_known_otherwise(const Mapping& mapping) {
+  const auto at = first_over(mapping);
+  return at != ranges_.end() && at->first < mapping.end && !is_of(*at, mapping, {});
+}
+
+void AddressSpace::take_coming(std::uint64_t time_ns) {
+  if (coming_.empty()) return;
+  const auto is_due = [&](const Coming& coming) { return coming.time_ns <= time_ns; };
+  for (const Coming& coming : coming_) {
+    if (!is_due(coming)) continue;
+    static_cast<void>(note(coming.mapping, coming.file, From::kList, coming.time_ns));
+  }
+  std::erase_if(coming_, is_due);
+}
+
+// A report may be of what the list has shown already: then it is not later than that.
+std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping,
+                                                         const FileState& file, From from,
+                                                         std::uint64_t time_ns) {
+  bool changes = false;
+  auto at = first_over(mapping);
   while (at != ranges_.end() && at->first < mapping.end) {
+    if (is_of(*at, mapping, file)) {
+      Range& same = at->second;
+      same.changes |= from == From::kReport && time_ns > same.seen_ns;
+      same.seen_ns = std::max(same.seen_ns, time_ns);
+      if (from == From::kList) same.read_behind_gap = gap_count_;
+      return same.region;
+    }
     auto [start, range] = *at;
-    if (range.end <= mapping.start) {
-      ++at;
-      continue;
-    }
-    const Mapping& old = range.region->mapping;
-    if (start == mapping.start && range.end == mapping.end && old.start == start &&
-        old.end == range.end && old.file == mapping.file &&
-        old.file_offset == mapping.file_offset && old.path == mapping.path &&
-        (!file || !range.region->file || file.has_bytes_of(range.region->file))) {
-      return range.region;
-    }
+    changes = true;
     at = ranges_.erase(at);
     // The parts on either side keep their module.
-    if (start < mapping.start) ranges_.emplace(start, Range{mapping.start, range.region});
-    if (range.end > mapping.end)
-      at = ranges_.emplace(mapping.end, Range{range.end, range.region}).first;
+    const Address end = std::exchange(range.end, mapping.start);
+    if (start < mapping.start) ranges_.emplace(start, range);
+    range.end = end;
+    if (end > mapping.end) at = ranges_.emplace(mapping.end, range).first;
   }
   auto region = std::make_shared<Region>(Region{mapping, owner_, file});
-  ranges_.insert_or_assign(mapping.start, Range{mapping.end, region});
+  ranges_.insert_or_assign(
+      mapping.start, Range{mapping.end, region, time_ns, gap_count_, gap_count_, changes});
   if (program_ == nullptr && mapping.file) program_ = region;
   ++epoch_;  // needed even if nothing was known here: an address here may have had a sample already
   return region;
@@ -257,6 +308,36 @@ void AddressSpace::forget_some(const FindProcess& find_process) {
   crowded_ = ranges_.size() + kMostWithoutSamples;
 }
 
+void AddressSpace::note_gap(std::uint64_t since_ns) {
+  if (has_open_gap()) return;
+  if (gaps_.size() == kMostGaps) {
+    gaps_[1].since_ns = std::min(gaps_[0].since_ns, gaps_[1].since_ns);
+    gaps_[1].first = gaps_[0].first;
+    gaps_.erase(gaps_.begin());
+  }
+  ++gap_count_;
+  gaps_.push_back({since_ns, kOpen, gap_count_, gap_count_});
+}
+
+void AddressSpace::look_up_at(std::uint64_t time_ns) {
+  take_coming(time_ns);
+  if (gaps_.empty()) return;
+  Gap within{};
+  for (const Gap& gap : gaps_) {
+    if (time_ns < gap.since_ns || time_ns > gap.until_ns) continue;
+    if (within.first == 0) within.first = gap.first;
+    within.last = gap.last;
+  }
+  if (within.first == within_.first && within.last == within_.last) return;
+  within_ = within;
+  ++epoch_;
+}
+
+bool AddressSpace::is_certain(const Range& range) const {
+  return within_.first == 0 || (!range.changes && range.behind_gap < within_.first &&
+                                range.read_behind_gap >= within_.last);
+}
+
 Index AddressSpace::module_of(Region& region, const FindProcess& process) {
   if (region.module == kNoIndex) {
     region.module = modules_->add(region.mapping, process, family_, region.maker, region.file);
@@ -268,7 +349,8 @@ Index AddressSpace::module_at(Address address, const FindProcess& process) {
   auto after = ranges_.upper_bound(address);
   if (after == ranges_.begin()) return kNoIndex;
   const Range& range = std::prev(after)->second;
-  return address < range.end ? module_of(*range.region, process) : kNoIndex;
+  if (address >= range.end) return kNoIndex;
+  return is_certain(range) ? module_of(*range.region, process) : kUnknownModule;
 }
 
 Index AddressSpace::program(const FindProcess& process) {

@@ -68,6 +68,17 @@ class ModuleTable {
 
 // The executable mappings of one process, kept up to date while it runs. A copy is made for a child
 // right after fork.
+//
+// Where reports are lost, there is a gap, until the kernel's list is read again:
+//
+//   reports    A at x    B at y |-- lost --|                B at y
+//   samples        s1        s2   s3    s4    s5   read       s6
+//                               |----------------- gap -|
+//
+// In it, something else may have been at x, and at y. Only what is as it was before and behind the
+// gap, at a place that no report has ever shown to change, is certain there. (A program that loads
+// and unloads plugins has two at one address in turn, so that the one before and the one behind say
+// nothing.) Otherwise the module is kUnknownModule.
 class AddressSpace {
  public:
   // So many mappings without samples are remembered. No program that we know has a quarter of them.
@@ -78,17 +89,25 @@ class AddressSpace {
   // After fork: new mappings are the child's from now on.
   void set_owner(Pid child) { owner_ = child; }
 
-  // Adds all executable mappings that the process has now. Those known before stay. `sampled` is an
-  // address whose module must be kept.
+  // Adds all executable mappings that the process has now. Those known before stay. One that is
+  // where another was counts only as of now, for look_up_at(): samples from before are still to
+  // come. `sampled` is an address whose module must be kept.
   Status load(const Target& process, Address sampled = 0);
-  // Adds one mapping that the kernel has announced.
-  void add(const Mapping& mapping, const FindProcess& process);
+  // Adds one mapping that the kernel has announced. 0: it is not known when it was made.
+  void add(const Mapping& mapping, const FindProcess& process, std::uint64_t time_ns = 0);
+  // Mappings that were made since then were not announced. The gap ends with the next load().
+  void note_gap(std::uint64_t since_ns);
+  bool has_open_gap() const { return !gaps_.empty() && gaps_.back().until_ns == kOpen; }
+  // Addresses are looked up as of this time from now on.
+  void look_up_at(std::uint64_t time_ns);
   void clear() {  // call it after exec
     ranges_.clear();
+    coming_.clear();
     program_.reset();
   }
 
-  // Returns the module at a user address, or kNoIndex.
+  // Returns the module at a user address. kNoIndex: there is none. kUnknownModule: it is not known
+  // which.
   Index module_at(Address address, const FindProcess& process = {});
   // Returns the module of the main program. If load() was never called, it is the module of the
   // first file that was mapped: the kernel maps the program before its interpreter. kNoIndex: not
@@ -108,18 +127,47 @@ class AddressSpace {
   struct Range {
     Address end;
     std::shared_ptr<Region> region;  // the mapping of which this is a part
+    std::uint64_t seen_ns;           // when it was known to be there
+    std::uint32_t behind_gap;        // the last gap before it was noted
+    std::uint32_t read_behind_gap;   // the last gap behind which the kernel's list had it
+    bool changes;                    // a report has shown another mapping here
   };
-  std::shared_ptr<Region> note(const Mapping& mapping, const FileState& file = {});
+  struct Gap {
+    std::uint64_t since_ns;
+    std::uint64_t until_ns;
+    std::uint32_t first;  // its number, or those of several gaps
+    std::uint32_t last;
+  };
+  struct Coming {
+    std::uint64_t time_ns;
+    Mapping mapping;
+    FileState file;
+  };
+  static constexpr std::uint64_t kOpen = UINT64_MAX;
+  static constexpr std::size_t kMostGaps = 16;
+  enum class From { kList, kReport };
+  std::shared_ptr<Region> note(const Mapping& mapping, const FileState& file, From from,
+                               std::uint64_t time_ns);
+  using Ranges = std::map<Address, Range>;
+  Ranges::iterator first_over(const Mapping& mapping);
+  static bool is_of(const Ranges::value_type& entry, const Mapping& mapping, const FileState& file);
+  bool is_known_otherwise(const Mapping& mapping);
+  void take_coming(std::uint64_t time_ns);
+  bool is_certain(const Range& range) const;
   Index module_of(Region& region, const FindProcess& process);
   void forget_some(const FindProcess& process);
 
   ModuleTable* modules_;
   Family family_;
   Pid owner_;
-  std::map<Address, Range> ranges_;  // by start; they do not overlap
+  Ranges ranges_;  // by start; they do not overlap
   std::shared_ptr<Region> program_;
   std::size_t crowded_ = 2 * kMostWithoutSamples;  // more ranges than this are too many
   std::uint64_t epoch_ = 0;
+  std::vector<Coming> coming_;  // of lists, where others are known
+  std::uint32_t gap_count_ = 0;
+  std::vector<Gap> gaps_;  // the last ones
+  Gap within_{};           // the numbers of those in which addresses are looked up now; 0: in none
 };
 
 }  // namespace labelscope::cli

@@ -31,6 +31,7 @@ namespace labelscope::cli {
 
 using Index = std::uint32_t;
 inline constexpr Index kNoIndex = UINT32_MAX;
+inline constexpr Index kUnknownModule = kNoIndex - 1;  // in no table
 
 // A file (or the kernel) that code came from, as one process has mapped it.
 struct ProfileModule {

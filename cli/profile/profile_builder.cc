@@ -34,6 +34,7 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
     process.caches.address_epoch = process.address_epoch();
     process.caches.user_stacks.clear();
     process.caches.locations.clear();
+    process.caches.unknown_modules.clear();
   }
   if (process.caches.publisher_epoch != process.publisher_epoch()) {
     process.caches.publisher_epoch = process.publisher_epoch();
@@ -44,6 +45,8 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   row.time_ns = timed ? sample.time_ns : 0;
   row.thread = intern_thread(sample, process);
   row.stack = intern_stack(sample, process);
+  if (!with_unknown_module_.empty() && with_unknown_module_.contains(row.stack))
+    ++in_lost_mappings_;
   const Decoded& labels = decode(sample, process);
   row.label_set = labels.label_set;
   label_changes_ += labels.changes;
@@ -135,6 +138,7 @@ Index ProfileBuilder::intern_stack(const Sample& sample, ProcessContext& process
 Index ProfileBuilder::intern_frames(const StackView& frames, ProcessContext& process) {
   Stack stack;
   stack.end = frames.end;
+  bool lacks_module = false;
   stack.frames.reserve(frames.kernel.size() + frames.user.size());
   bool leaf = true;
   for (std::uint64_t address : frames.kernel) {
@@ -148,11 +152,16 @@ Index ProfileBuilder::intern_frames(const StackView& frames, ProcessContext& pro
     auto [known, fresh] = process.caches.locations.try_emplace(frame, kNoIndex);
     if (fresh) {
       const Address address = frame & ~LS_FRAME_BY_FP;
-      known->second = intern_location(address, process.module_at(address), frame != address);
+      const Index module = process.module_at(address);
+      if (module == kUnknownModule) process.caches.unknown_modules.insert(frame);
+      known->second = intern_location(address, module == kUnknownModule ? kNoIndex : module,
+                                      frame != address);
     }
+    const bool is_unknown = process.caches.unknown_modules.contains(frame);
+    lacks_module |= is_unknown;
     // There is no code: the function that was called keeps something else than a frame pointer in
     // that register, and the address found by it is no caller.
-    if (!leaf && profile_.locations[known->second].module == kNoIndex) {
+    if (!leaf && !is_unknown && profile_.locations[known->second].module == kNoIndex) {
       if (stack.end == LS_STACK_TOO_DEEP) stack.end = LS_STACK_CHAIN_ENDED;
       break;
     }
@@ -162,6 +171,7 @@ Index ProfileBuilder::intern_frames(const StackView& frames, ProcessContext& pro
   const auto next = static_cast<Index>(profile_.stacks.size());
   const Index known = stacks_.find_or_insert(stack, profile_.stacks);
   if (known == next) profile_.stacks.push_back(std::move(stack));
+  if (lacks_module) with_unknown_module_.insert(known);
   return known;
 }
 

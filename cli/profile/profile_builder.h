@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -35,7 +36,7 @@ namespace labelscope::cli {
 // What the builder needs to know about the process of a sample. The recorder owns one for each
 // process; the caches belong to the builder.
 struct ProcessContext {
-  // The module at a user address, or kNoIndex.
+  // The module at a user address. kNoIndex: there is none. kUnknownModule: it is not known which.
   virtual Index module_at(Address address) = 0;
   virtual Index kernel_module() = 0;
   // Changes when addresses may belong to something else (AddressSpace::epoch).
@@ -58,6 +59,7 @@ struct ProcessContext {
     ByteCache user_stacks;
     ByteCache labels;
     std::unordered_map<std::uint64_t, Index> locations;  // by address and LS_FRAME_BY_FP
+    std::unordered_set<std::uint64_t> unknown_modules;   // of these, those of kUnknownModule
     std::unordered_map<std::int32_t, Index> threads;
   } caches;
 };
@@ -115,6 +117,8 @@ class ProfileBuilder {
   // as labelled.
   using Outcomes = std::array<std::uint64_t, LS_OUTCOME_COUNT>;
   const Outcomes& undecoded() const { return undecoded_; }
+  // The number of samples with an address whose module is not known.
+  std::uint64_t in_lost_mappings() const { return in_lost_mappings_; }
   // What labels have numbers (WaitTotal).
   NumberedLabels& numbered() { return numbered_; }
   const NumberedLabels& numbered() const { return numbered_; }
@@ -180,6 +184,8 @@ class ProfileBuilder {
   std::uint64_t samples_ = 0;
   std::uint64_t labelled_ = 0;
   Outcomes undecoded_{};
+  std::uint64_t in_lost_mappings_ = 0;
+  std::unordered_set<Index> with_unknown_module_;  // stacks
   std::array<std::uint8_t, LS_SAMPLE_KIND_COUNT> value_of_kind_{};  // index in Profile::values
   std::uint64_t weighed_ns_ = 0;    // weight of samples that have one of their own
   std::uint64_t unsampled_ns_ = 0;  // time of a kind that has no sample

@@ -398,6 +398,7 @@ void Recorder::on_sample(const Sample& sample) {
   table_times_.note(sample.time_ns, sample.stack.end);
   TrackedProcess& process = process_of(sample.pid);
   if (raw(sample.tid) == raw(sample.pid)) process.note_name(sample.comm);
+  process.look_up_at(sample.time_ns);
   builder_.add(sample, process);
 }
 
@@ -413,7 +414,7 @@ void Recorder::on_fork(Pid parent, Pid child) {
   TrackedProcess* known = find(parent);
   auto process = known != nullptr ? std::make_unique<TrackedProcess>(child, *known) : track(child);
   // It is planned for no other reason; and what it mapped before the start was reported to nobody.
-  if (known == nullptr || !started_) process->on_mappings_lost();
+  if (known == nullptr || !started_) process->read_mappings_later();
   if (known != nullptr && process_labels_.may_change_after_fork()) process->renew_own_labels();
   // It is sampled from its beginning, whatever had its number before. If it began before the start,
   // what it has run until then does not count.
@@ -455,12 +456,12 @@ void Recorder::on_mapping(const MappingEvent& event) {
     // Code that is made at run time comes all the time, with a memfd in some runtimes.
     if (!mapping.path.starts_with("/memfd:")) note_event();
   }
-  process->on_mapping(mapping);
+  process->on_mapping(mapping, event.time_ns);
 }
 
-void Recorder::on_mappings_lost() {
+void Recorder::on_mappings_lost(std::uint64_t since_ns) {
   note_event();
-  for (auto& [pid, process] : processes_) process->on_mappings_lost();
+  for (auto& [pid, process] : processes_) process->on_mappings_lost(since_ns);
 }
 
 void Recorder::show_locations(EarlyNames& names) const {
@@ -535,6 +536,7 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   ledger.counters += counters_;
   ledger.counters[Counter::kRetriesPending] = counters.pending;
   ledger.counters[Counter::kMappingsForgotten] = modules_.forgotten();
+  ledger.counters[Counter::kSamplesInLostMappings] = builder_.in_lost_mappings();
   count_labels(builder_.label_changes(), ledger);
   ledger.counters[Counter::kLabelSetsWithoutRoom] = builder_.numbered().numbers_with_lost_keys();
   ledger.counters[Counter::kWaitRowsWithoutRoom] = builder_.left_out().waits;

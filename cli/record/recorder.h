@@ -149,7 +149,7 @@ class Recorder final : private EventHandler {
   void on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes,
                     bool of_blame) override;
   void on_waits(std::span<const WaitTotal> waits, std::span<const BlameTotal> blame) override;
-  void on_mappings_lost() override;
+  void on_mappings_lost(std::uint64_t since_ns) override;
 
   // Notes which process is read while it lives.
   class Busy {

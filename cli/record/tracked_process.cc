@@ -256,9 +256,9 @@ void TrackedProcess::adopt(ProcessLabels labels) {
   ++publisher_epoch_;  // samples that were decoded before have other labels of the process
 }
 
-void TrackedProcess::on_mapping(const Mapping& mapping) {
+void TrackedProcess::on_mapping(const Mapping& mapping, std::uint64_t time_ns) {
   Live live;
-  space_.add(mapping, finder(live));
+  space_.add(mapping, finder(live), time_ns);
   // Mappings without a file (code made at run time) come by the thousand, and publish nothing.
   if (mapping.file) plan_soon();
 }
@@ -285,9 +285,24 @@ void TrackedProcess::on_exit() {
   planner_ = Planner();
 }
 
-void TrackedProcess::on_mappings_lost() {
+void TrackedProcess::on_mappings_lost(std::uint64_t since_ns) {
+  space_.note_gap(since_ns);
+  read_mappings_later();
+}
+
+void TrackedProcess::read_mappings_later() {
   // Wait a little: if events get lost, there is no time to plan every process over and over.
   if (!next_plan_) next_plan_ = Clock::now() + kRetryDelay;
+}
+
+void TrackedProcess::look_up_at(std::uint64_t time_ns) {
+  if (space_.has_open_gap() && !ended() && Clock::now() - last_reload_ >= kReloadInterval) {
+    last_reload_ = Clock::now();
+    Live live;
+    // If it cannot be read, the gap stays open.
+    if (const Target* process = finder(live)()) static_cast<void>(space_.load(*process));
+  }
+  space_.look_up_at(time_ns);
 }
 
 void TrackedProcess::plan_soon() {

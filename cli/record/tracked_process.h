@@ -85,15 +85,19 @@ class TrackedProcess final : public ProcessContext {
   // with kVanished if the process has ended, and with kPermission if the kernel does not let us
   // read it. `look` is one at this process that still holds, or null.
   Status refresh(ProcessLabelReader& labels, const OneLook* look = nullptr);
-  void on_mapping(const Mapping& mapping);
+  void on_mapping(const Mapping& mapping, std::uint64_t time_ns);
   void on_exec();
   void on_exit();
   // It does not answer, so nothing is read of it any more, and nothing that it has is let go:
   // closing a file can wait, too.
   void leave_out() { left_out_ = true; }
   bool is_left_out() const { return left_out_; }
-  // The kernel had no room to announce some mappings.
-  void on_mappings_lost();
+  // The kernel had no room to announce some mappings of that time or later.
+  void on_mappings_lost(std::uint64_t since_ns);
+  // Some mappings were announced to nobody: they are read again, with the next plan.
+  void read_mappings_later();
+  // Addresses are of a sample of this time from now on.
+  void look_up_at(std::uint64_t time_ns);
   bool ended() const { return ended_.has_value() || left_out_; }
   // Whether it has ended so long ago that no more events of it can come.
   bool is_over(Clock::time_point now) const {

@@ -44,7 +44,10 @@ class Taken final : public EventHandler {
   void on_exit(Pid pid) override { exits.push_back(pid); }
   void on_thread_end(Pid, Tid tid, std::uint64_t thread_ns) override { ends[tid] += thread_ns; }
   void on_mapping(const MappingEvent& mapping) override;
-  void on_mappings_lost() override { ++mappings_lost; }
+  void on_mappings_lost(std::uint64_t since_ns) override {
+    ++mappings_lost;
+    mappings_lost_since_ns = since_ns;
+  }
 
   std::uint64_t of_outcome(ls_outcome outcome) const { return outcomes[outcome]; }
   std::size_t with_flag(std::uint32_t flag) const;
@@ -57,6 +60,7 @@ class Taken final : public EventHandler {
   std::map<Tid, std::uint64_t> ends;  // time of threads that have ended
   std::vector<TakenMapping> mappings;
   std::size_t mappings_lost = 0;  // how often it was said that some are missing
+  std::uint64_t mappings_lost_since_ns = 0;
 };
 
 // Opens a sampler. Skips the test where the privilege for one is missing; any other refusal fails

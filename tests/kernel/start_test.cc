@@ -178,9 +178,13 @@ TEST_CASE("start: what the kernel could not announce while it samples is a loss"
   REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
   REQUIRE(sampler->start());
   Taken taken;
+  const std::uint64_t before_ns = now_ns();
   child.tell();
   child.hear();
   drain_until(*sampler, taken, [&] { return taken.mappings_lost != 0; });
+  // What the kernel has announced last is the beginning of what it may not have announced.
+  CHECK(taken.mappings_lost_since_ns > before_ns);
+  CHECK(taken.mappings_lost_since_ns < now_ns());
   child.tell();
   const Address announced = child.hear();
   drain_until(*sampler, taken, [&] { return has(taken, announced); });

@@ -184,6 +184,10 @@ constexpr CounterText kTexts[] = {
      "mappings of code that were forgotten, since no sample was in them",
      "a process makes them without end; samples in code that is gone when they are looked at have "
      "no name"},
+    {kSamplesInLostMappings, "samples-in-lost-mappings", kProblem,
+     "samples with addresses of which it is not known what was mapped there",
+     "labelscope stood still for so long, or new mappings came so fast, that the kernel could not "
+     "announce all of them"},
 
     {kWaitRowsWithoutRoom, "wait-rows-without-room", kProblem,
      "waits whose time was shared out by samples alone",

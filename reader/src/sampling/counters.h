@@ -89,6 +89,7 @@ enum class Counter : std::uint8_t {
   kSamplesWithFpFrames,
   kFpFrames,
   kMappingsForgotten,
+  kSamplesInLostMappings,
   kWaitRowsWithoutRoom,
   kBlameRowsWithoutRoom,
   // The rules for labels count these, and what is done with them at the end.

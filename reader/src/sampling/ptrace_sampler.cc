@@ -313,7 +313,7 @@ void PtraceSampler::poll_mappings(SampledProcess& process, EventHandler& handler
   });
   if (!read && process.exists()) {
     ++events_.mappings_not_read;
-    handler.on_mappings_lost();
+    handler.on_mappings_lost(0);
   }
 }
 

@@ -116,8 +116,9 @@ class EventHandler {
   // (Sampler::wait_totals()); both may have parts of the same total.
   virtual void on_waits(std::span<const WaitTotal> /*waits*/,
                         std::span<const BlameTotal> /*blame*/) {}
-  // Some on_mapping() were left out: the kernel had no room for them.
-  virtual void on_mappings_lost() {}
+  // Some on_mapping() from this time until now may have been left out: the kernel had no room for
+  // them. It comes before the first sample that is later. 0: the time is not known.
+  virtual void on_mappings_lost(std::uint64_t /*since_ns*/) {}
 };
 
 // taken == sum of outcomes + pending, and samples handed out == taken - dropped.

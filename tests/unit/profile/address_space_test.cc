@@ -5,11 +5,13 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -136,6 +138,131 @@ TEST_CASE("address_space: a mapping of nothing changes nothing") {
   CHECK(space.epoch() == before);
   for (Address address : {0x1000, 0x3000, 0x4800, 0x5000, 0x8fff})
     CHECK(modules.modules()[space.module_at(address)].path == "[old]");
+}
+
+namespace {
+
+// Code of this very process, between pages that are none, and what a report of it says.
+class OwnCode {
+ public:
+  OwnCode() {
+    void* room = ::mmap(nullptr, 3 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(room != MAP_FAILED);
+    at_ = reinterpret_cast<Address>(room) + kPage;
+    REQUIRE(::mprotect(reinterpret_cast<void*>(at_), kPage, PROT_READ | PROT_EXEC) == 0);
+  }
+  ~OwnCode() { ::munmap(reinterpret_cast<void*>(at_ - kPage), 3 * kPage); }
+  OwnCode(const OwnCode&) = delete;
+  OwnCode& operator=(const OwnCode&) = delete;
+  Address at() const { return at_; }
+  Mapping report() const { return anonymous(at_, at_ + kPage, ""); }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  Address at_ = 0;
+};
+
+std::uint64_t clock_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+}  // namespace
+
+TEST_CASE("address_space: where reports were lost, what may have changed is not known") {
+  const auto own = reinterpret_cast<Address>(&clock_ns);
+  const OwnCode stays;
+  const OwnCode changes;
+  auto self = LiveProcess::open(Pid{::getpid()});
+  REQUIRE(self);
+  ModuleTable modules;
+  AddressSpace space(modules);
+  const auto is_known = [&](Address address, std::uint64_t time_ns) {
+    space.look_up_at(time_ns);
+    const Index module = space.module_at(address);
+    REQUIRE(module != kNoIndex);
+    return module != kUnknownModule;
+  };
+  space.add(stays.report(), nullptr, clock_ns());
+  REQUIRE(space.load(**self));
+  // What was there before is loaded once more; the list had it the first time.
+  space.add(changes.report(), nullptr, clock_ns());
+  const std::uint64_t before = clock_ns();
+  const std::uint64_t lost = clock_ns();
+  space.note_gap(lost);
+  CHECK(space.has_open_gap());
+  for (const Address address : {own, stays.at(), changes.at()}) {
+    CHECK(is_known(address, before - 1));
+    CHECK_FALSE(is_known(address, clock_ns()));
+  }
+  const OwnCode fresh;
+  REQUIRE(space.load(**self));
+  CHECK_FALSE(space.has_open_gap());
+  CHECK(is_known(own, lost));
+  CHECK(is_known(stays.at(), lost));
+  CHECK_FALSE(is_known(changes.at(), lost));
+  CHECK_FALSE(is_known(fresh.at(), lost));
+  for (const Address address : {own, stays.at(), changes.at(), fresh.at()})
+    CHECK(is_known(address, clock_ns()));
+  // A child has the same, and gaps of its own.
+  AddressSpace child = space;
+  const std::uint64_t again = clock_ns();
+  space.note_gap(again);
+  child.note_gap(again);
+  REQUIRE(space.load(**self));
+  CHECK(is_known(fresh.at(), again));
+  CHECK_FALSE(is_known(fresh.at(), lost));
+  child.look_up_at(again);
+  CHECK(child.module_at(own) == kUnknownModule);
+}
+
+TEST_CASE("address_space: what the list shows where another was counts from then on") {
+  const OwnCode code;
+  auto self = LiveProcess::open(Pid{::getpid()});
+  REQUIRE(self);
+  ModuleTable modules;
+  AddressSpace space(modules);
+  Mapping before = code.report();
+  before.path = "[before]";
+  space.add(before, nullptr, clock_ns());
+  const std::uint64_t sampled_before = clock_ns();
+  REQUIRE(space.load(**self));
+  const auto path = [&] { return modules.modules()[space.module_at(code.at())].path; };
+  space.look_up_at(sampled_before);
+  CHECK(path() == "[before]");
+  const std::uint64_t epoch = space.epoch();
+  SECTION("for samples") { space.look_up_at(clock_ns()); }
+  SECTION("and before what is reported behind it") {
+    const OwnCode other;
+    space.add(other.report(), nullptr, clock_ns());
+  }
+  CHECK(path() == "[anon]");
+  CHECK(space.epoch() != epoch);
+}
+
+TEST_CASE("address_space: very many gaps are remembered as few that hold them all") {
+  const auto own = reinterpret_cast<Address>(&clock_ns);
+  auto self = LiveProcess::open(Pid{::getpid()});
+  REQUIRE(self);
+  ModuleTable modules;
+  AddressSpace space(modules);
+  REQUIRE(space.load(**self));
+  std::vector<std::uint64_t> times;
+  std::vector<std::unique_ptr<OwnCode>> made;
+  for (int i = 0; i < 40; ++i) {
+    times.push_back(clock_ns());
+    space.note_gap(times.back());
+    made.push_back(std::make_unique<OwnCode>());
+    REQUIRE(space.load(**self));
+  }
+  for (std::size_t gap = 0; gap < times.size(); ++gap) {
+    space.look_up_at(times[gap]);
+    CHECK(space.module_at(own) != kUnknownModule);
+    for (std::size_t i = gap; i < made.size(); ++i)
+      CHECK(space.module_at(made[i]->at()) == kUnknownModule);
+  }
+  space.look_up_at(times.back());
+  CHECK(space.module_at(made[0]->at()) != kUnknownModule);
 }
 
 TEST_CASE("address_space: our own mappings lead to our own functions") {

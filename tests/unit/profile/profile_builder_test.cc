@@ -236,6 +236,29 @@ TEST_CASE("profile_builder: a stack is cut where it leaves all code") {
   CHECK(profile.rows[0].count == 3);
 }
 
+TEST_CASE("profile_builder: a frame whose module is not known stays, and its samples are counted") {
+  ProfileBuilder builder(0, 1000);
+  FakeProcess process;
+  process.module = kUnknownModule;
+  Input input;
+  input.user = {0x2000, 0x3001, 0x4001};
+  input.end = LS_STACK_ROOT;
+  for (int i = 0; i < 3; ++i) add(builder, process, input);
+  process.module = 7;
+  ++process.addresses;
+  add(builder, process, input);
+  CHECK(builder.in_lost_mappings() == 3);
+  const Profile profile = builder.take();
+  REQUIRE(profile.rows.size() == 2);
+  for (const SampleRow& row : profile.rows) {
+    const Stack& stack = profile.stacks[row.stack];
+    CHECK(stack.end == LS_STACK_ROOT);
+    REQUIRE(stack.frames.size() == 3);
+    for (const Index frame : stack.frames)
+      CHECK(profile.locations[frame].module == (row.count == 3 ? kNoIndex : 7));
+  }
+}
+
 TEST_CASE("profile_builder: the leaf stays, wherever it is") {
   ProfileBuilder builder(0, 1000);
   FakeProcess process;
