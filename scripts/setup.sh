@@ -82,6 +82,8 @@ php-fpm                            php-fpm            optional
 libapache2-mod-php                 php                optional
 apache2-bin                        httpd              optional
 haproxy                            haproxy            optional
+uwsgi-core                         uwsgi              optional
+uwsgi-plugin-python3               uwsgi-plugin-python3  optional
 redis-server                       redis              optional
 nginx-light                        nginx              optional
 apache2-utils                      httpd-tools        optional

@@ -334,7 +334,7 @@ class Compiler : private PresetPlaces {
         return emit_string(*at, index, guards);
       case LS_VARIABLE_SLICE:
       case LS_VARIABLE_VIEW:
-        return emit_slice(*at, type.kind == LS_VARIABLE_VIEW, index, guards);
+        return emit_slice(*at, type, index, guards);
       case LS_VARIABLE_TEXT:
       case LS_VARIABLE_ARRAY:
       case LS_VARIABLE_HEX:
@@ -371,16 +371,17 @@ class Compiler : private PresetPlaces {
     return {};
   }
 
-  Status emit_slice(const Place& at, bool length_first, unsigned index, Guards& guards) {
+  Status emit_slice(const Place& at, const VariableType& type, unsigned index, Guards& guards) {
+    constexpr unsigned kPointer = 8;
     if (at.is_result || at.size != 0) {
       return unfit("an accessor returns an address: ->:ptrlen reads what is there");
     }
     Place text = at;
     Place length = at;
-    (length_first ? text : length).offset += 8;
-    read(text, 8, false, kLeft, guards);
+    (type.kind == LS_VARIABLE_VIEW ? text : length).offset += 8;
+    read(text, kPointer, false, kLeft, guards);
     guard(kLeft, guards);
-    read(length, 8, false, kRight, guards);
+    read(length, type.size - kPointer, false, kRight, guards);
     add_step(LS_PRESET_EMIT_TEXT, index, kLeft, LS_VARIABLE_SLICE, 0, kRight);
     return {};
   }

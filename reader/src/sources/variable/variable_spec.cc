@@ -17,6 +17,8 @@ struct Type {
   ls_variable_kind kind;
   std::uint32_t size;  // 0 if a number of bytes follows the name
 };
+// A pointer and a length of 16 bits. A preset reads them apart; the walk of a variable does not.
+constexpr std::uint32_t kShortSlice = 10;
 constexpr Type kTypes[] = {{"u8", LS_VARIABLE_UNSIGNED, 1},  {"u16", LS_VARIABLE_UNSIGNED, 2},
                            {"u32", LS_VARIABLE_UNSIGNED, 4}, {"u64", LS_VARIABLE_UNSIGNED, 8},
                            {"i8", LS_VARIABLE_SIGNED, 1},    {"i16", LS_VARIABLE_SIGNED, 2},
@@ -25,7 +27,8 @@ constexpr Type kTypes[] = {{"u8", LS_VARIABLE_UNSIGNED, 1},  {"u16", LS_VARIABLE
                            {"bool", LS_VARIABLE_BOOL, 1},    {"hex", LS_VARIABLE_HEX, 0},
                            {"str", LS_VARIABLE_ARRAY, 0},    {"cstr", LS_VARIABLE_CSTRING, 8},
                            {"*str", LS_VARIABLE_CSTRING, 8}, {"ptrlen", LS_VARIABLE_SLICE, 16},
-                           {"lenptr", LS_VARIABLE_VIEW, 16}, {"text", LS_VARIABLE_TEXT, 1}};
+                           {"lenptr", LS_VARIABLE_VIEW, 16}, {"text", LS_VARIABLE_TEXT, 1},
+                           {"ptrlen16", LS_VARIABLE_SLICE, kShortSlice}};
 
 Error malformed(std::string what) { return {ErrorCode::kMalformed, std::move(what)}; }
 
@@ -62,6 +65,9 @@ std::optional<T> number(std::string_view text) {
 Status parse_type(std::string_view text, ls_variable& walk) {
   const auto type = parse_variable_type(text);
   if (!type) return type.error();
+  if (type->size == kShortSlice && type->kind == LS_VARIABLE_SLICE) {
+    return malformed("the type " + std::string(text) + " is one of presets alone");
+  }
   walk.kind = static_cast<std::uint8_t>(type->kind);
   walk.size = type->size;
   return {};
@@ -101,6 +107,7 @@ Status parse_way(std::string_view text, ls_variable& walk) {
 std::string variable_types() {
   std::string names;
   for (const Type& type : kTypes) {
+    if (type.size == kShortSlice) continue;
     names += (names.empty() ? "" : ", ") + std::string(type.name) + (type.size == 0 ? "N" : "");
   }
   return names;

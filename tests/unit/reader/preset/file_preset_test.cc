@@ -133,6 +133,15 @@ TEST_CASE("file preset: values are read, with the numbers of the variant") {
   CHECK(plan_of(server, "label number = e+12:u32\n").publishers.at(0).named == "preset shop 2");
 }
 
+TEST_CASE("file preset: a text has a length of 64 bits, or of 16 with something else behind it") {
+  Server server;
+  server.put_entry(kName + 8, std::uint64_t{0xffff'ffff'ffff'0003});
+  CHECK(labels_of(server, "label name = e+16:ptrlen16\n") == "name=ada");
+  CHECK(labels_of(server, "label name = e+16:ptrlen\n") == "malformed");
+  server.put_entry(kName + 8, std::uint64_t{5});
+  CHECK(labels_of(server, "label name = e+16:ptrlen\n") == "name=ada?k");
+}
+
 TEST_CASE("file preset: accessors lead where the server's code says") {
   Server server;
   CHECK(labels_of(server,

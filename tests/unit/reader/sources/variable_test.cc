@@ -110,6 +110,7 @@ TEST_CASE("variable_spec: each mistake has its sentence, with what there is") {
        "bool, hexN, strN, cstr, *str, ptrlen, lenptr"},
       {"x:u128", "there is no such type"},
       {"x:u8 ", "there is no such type"},
+      {"x:ptrlen16", "the type ptrlen16 is one of presets alone"},
       {"x:hex", "hexN wants a number of bytes from 1 to 256"},
       {"x:hex0", "hexN wants"},
       {"x:str257", "the type str257 is too large: at most 256 bytes"},
