@@ -76,7 +76,8 @@ std::map<std::string_view, KeyUse> count_keys(const Profile& profile) {
   }
   std::map<std::string_view, KeyUse> keys;
   for (std::size_t i = 0; i < by_set.size(); ++i) {
-    if (by_set[i].samples == 0) continue;
+    // Totals of waits may be of labels without any sample.
+    if (by_set[i].samples == 0 && by_set[i].weight_ns == 0) continue;
     std::set<std::string_view> counted;
     for (const Label& label : profile.label_sets[i]) {
       KeyUse& use = keys[label.key];

@@ -22,6 +22,26 @@ TEST_CASE("best_key: a key with thousands of values is not one to look at first"
   CHECK(best_key(profile).empty());
 }
 
+TEST_CASE("count_keys: a value that has time and no sample is counted, one without both is not") {
+  Profile profile;
+  for (const char* wait : {"futex", "read", "unused"}) {
+    profile.label_sets.push_back({{"wait", wait, 0}});
+  }
+  SampleRow row;
+  row.label_set = 0;
+  row.count = 3;
+  row.weight_ns = 300;
+  profile.rows.push_back(row);
+  row.label_set = 1;
+  row.count = 0;  // a total of waits, none of which was drawn
+  row.weight_ns = 50;
+  profile.rows.push_back(row);
+  const auto keys = count_keys(profile);
+  CHECK(keys.at("wait").values.size() == 2);
+  CHECK(keys.at("wait").weight_ns == 350);
+  CHECK(keys.at("wait").samples == 3);
+}
+
 TEST_CASE("best_key: samples without a label set say nothing") {
   Profile profile;
   profile.rows.resize(3);
