@@ -73,6 +73,10 @@ inBrowser("looks", () => {
     for (const id of ["time", "chips", "groups"])
       assert.ok((await top("flame-panel")) < (await top(id)), id);
     assert.ok((await top("flame-panel")) < 300);
+    // What makes boxes pale is in sight where a link has a search.
+    await phone.open(file, "#search=serve");
+    assert.ok((await top("search")) < (await top("flame-panel")));
+    await phone.open(file);
     assert.equal(
       await phone.evaluate("getComputedStyle(document.getElementById('rail')).display"),
       "none",
