@@ -160,8 +160,13 @@ Result<OutputFile> OutputFile::open(const std::string& path, bool overwrite) {
     fd.reset(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   }
   if (!fd.valid() && errno == ENOENT) {
+    // In the kernel's own folders no file can be made.
+    const std::string folder = directory_of(path);
+    const bool is_there = ::access(folder.c_str(), F_OK) == 0;
     return Error{ErrorCode::kSystem,
-                 cannot_write(path, 0) + ": there is no folder " + directory_of(path)};
+                 cannot_write(path, 0) +
+                     (is_there ? ": no file can be made in the folder " : ": there is no folder ") +
+                     folder};
   }
   if (!fd.valid() && (errno == EACCES || errno == EROFS)) {
     return Error{ErrorCode::kSystem, cannot_write(path, errno) + " in the folder " +

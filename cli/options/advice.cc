@@ -37,6 +37,11 @@ constexpr Habit kForeignOptions[] = {
     {"--tid", "all threads of a process are recorded: -p PID; --summary thread_id shows each"},
     {"-u", "processes are named by their IDs: -p \"$(pgrep -u USER)\""},
     {"--uid", "processes are named by their IDs: -p \"$(pgrep -u USER)\""},
+    {"--user", "processes are named by their IDs: -p \"$(pgrep -u USER)\""},
+    {"--offcpu", "--mode offcpu shows where threads wait"},
+    {"--off-cpu", "--mode offcpu shows where threads wait"},
+    {"--wall", "--mode wall has the time of threads that wait, too"},
+    {"--gil", "--mode wall --summary wait shows what threads wait for; Python's lock is a futex"},
     {"-e",
      "the event cannot be chosen: --mode cpu samples threads that run, --mode offcpu "
      "those that wait, --mode wall all"},

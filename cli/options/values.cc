@@ -194,6 +194,9 @@ std::vector<std::string> parse_keys(const std::string& option,
   for (const std::string& text : texts) {
     if (text.starts_with('-')) refuse(option, text, "a label key is wanted, and this is an option");
     for (std::string& key : split(text)) {
+      // "tenant, comm" means two keys, none of which begins with a blank.
+      const std::size_t first = std::min(key.find_first_not_of(' '), key.size());
+      key = key.substr(first, key.find_last_not_of(' ') + 1 - first);
       if (key.empty()) {
         refuse(option, text, "a label key between commas is empty");
       }

@@ -244,7 +244,14 @@ Error ProcessFinder::nothing_found(const TargetName& name) {
           typed + ": no process runs in this group or below" + suggestions(name.word, known, true);
       break;
     default:
-      text = typed + ": no process is called that" + suggestions(name.word, known, false);
+      text = typed + ": no process is called that";
+      if (const std::size_t slash = name.word.rfind('/'); slash != std::string::npos) {
+        text += "; a name has no folder: " + shown_word(name.word.substr(slash + 1));
+      } else if (name.word.find_first_not_of("0123456789") == std::string::npos) {
+        text += "; a process ID is written without =";
+      } else {
+        text += suggestions(name.word, known, false);
+      }
   }
   return {ErrorCode::kNotFound, text};
 }

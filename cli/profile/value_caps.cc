@@ -9,6 +9,7 @@
 
 #include "cli/profile/label_sets.h"
 #include "cli/text/shares.h"
+#include "cli/text/table_cells.h"
 #include "cli/text/text.h"
 
 namespace labelscope::cli {

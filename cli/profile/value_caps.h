@@ -21,7 +21,6 @@ namespace labelscope::cli {
 // By key of the label: how many values it may have.
 using ValueCaps = std::map<std::string, std::size_t, std::less<>>;
 inline constexpr std::size_t kAllValues = std::numeric_limits<std::size_t>::max();
-inline constexpr std::string_view kOtherValues = "(other)";
 
 // Puts the values over a cap into "(other)". Profile::capped and the ledger say what was done.
 void cap_values(const ValueCaps& caps, Profile& profile);

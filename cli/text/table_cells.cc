@@ -53,6 +53,7 @@ const std::string& ShortNames::of(const std::string& name) const {
 
 std::string shown_value(std::string_view value) {
   if (value.empty()) return std::string(kEmptyText);
+  if (value == kOtherValues) return std::string(value);
   std::string safe = escape_terminal(value);
   return safe.front() == '(' || safe.front() == ' ' ? '"' + safe + '"' : safe;
 }

@@ -8,8 +8,11 @@
 
 namespace labelscope::cli {
 
+// The value of a label into which all others were put that are not kept (profile/value_caps.h).
+inline constexpr std::string_view kOtherValues = "(other)";
+
 // Returns a label's value, escaped. Our own rows are in parentheses, those of functions begin with
-// spaces. A value that looks like one of these is put in quotes.
+// spaces. A value that looks like one of these is put in quotes, unless it is kOtherValues.
 std::string shown_value(std::string_view value);
 
 // Names of functions without the parts that make them long: arguments, template arguments,

@@ -84,6 +84,9 @@ expect_status "$exit_ok" "from the start"
 run report a.jsonl -o no/such/x.html
 expect_status "$exit_error" "a folder that is not there"
 expect_said 'cannot write no/such/x\.html: there is no folder no/such$'
+run report a.jsonl -o /proc/x.html
+expect_status "$exit_error" "a folder where no file can be made"
+expect_said 'cannot write /proc/x\.html: no file can be made in the folder /proc$'
 head -c $(($(stat -c %s a.jsonl) * 9 / 10)) a.jsonl >cut.jsonl
 run report cut.jsonl -o cut.folded
 expect_status "$exit_error" "a recording that is cut short"

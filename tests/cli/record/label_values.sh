@@ -43,7 +43,7 @@ read -r values others < <(values_of "$work/all.jsonl")
 run report "$work/all.jsonl" --label-values thread=3 --summary thread -o "$work/three.folded"
 expect_status "$exit_ok" "report"
 expect_said "warning: the label thread has $values values: the 3 with most time are kept"
-expect_shown '^"\(other\)" +9[0-9]'
+expect_shown '^\(other\) +9[0-9]'
 [[ $(grep -c '^job-' "$work/stdout") == 3 ]] || fail "not three values: $(cat "$work/stdout")"
 run report "$work/all.jsonl" --json --summary thread
 cp "$work/stdout" "$work/whole.json"

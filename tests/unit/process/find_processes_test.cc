@@ -162,6 +162,9 @@ TEST_CASE("find: what matches nothing says what is near") {
   CHECK(says(text, "-p postgre: no process is called that; there is postgres"));
   CHECK_FALSE(says(text, "sshd"));
   CHECK(says(refused(proc, NamedBy::kName, "PostGres"), "there is postgres"));
+  CHECK(says(refused(proc, NamedBy::kName, "/usr/lib/postgresql/15/bin/postgres"),
+             "a name has no folder: postgres"));
+  CHECK(says(refused(proc, NamedBy::kName, "4242"), "a process ID is written without ="));
   CHECK_FALSE(says(refused(proc, NamedBy::kName, "apache"), "there"));
 }
 

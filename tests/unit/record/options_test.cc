@@ -104,6 +104,8 @@ TEST_CASE("options: keys are lists, formats follow -f or the extension") {
   RecordOptions options =
       accepted({"-p", "1", "--summary", "a,b", "--group-by", "c", "-f", "folded", "-o", "x"});
   CHECK(options.summary == std::vector<std::string>{"a", "b"});
+  CHECK(accepted({"-p", "1", "--summary", "a, b c ,d"}).summary ==
+        std::vector<std::string>{"a", "b c", "d"});
   CHECK(options.group_by == std::vector<std::string>{"c"});
   CHECK(options.format->name == "folded");
   for (const Format& format : kFormats) {
