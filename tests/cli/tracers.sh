@@ -76,3 +76,27 @@ expect_published() {
     expect_labels "record by $backend" recording "$work/$backend.jsonl"
   done
 }
+
+# are_shares_true <backend> <key> <command...>: expect_shares once, by one backend.
+are_shares_true() {
+  local backend=$1 key=$2
+  shift 2
+  "$LABELSCOPE" record --backend "$backend" -F 299 --call-graph none -o "$work/shares.jsonl" --overwrite -- "$@" \
+    >"$work/printed" 2>"$work/stderr" || fail "record of what takes turns, by $backend"
+  # Agents print more than that.
+  grep -Ex '\{("[a-z0-9]+": ?[0-9.]+(, ?)?)+\}' "$work/printed" >"$work/account" || fail "no account: $(<"$work/printed")"
+  python3 "$SOURCE_DIR/tenant_shares.py" "$work/shares.jsonl" "$work/account" --key "$key" --allow 0.02
+  local ended=$?
+  ((ended != 2)) || fail "labels of nothing that took turns, by $backend"
+  return "$ended"
+}
+# expect_shares <key> <command...>: records the command, which prints how much CPU time each value of the
+# label took, and holds the shares against that. What comes before the first span is in no account.
+expect_shares() {
+  local backend backends=(ptrace)
+  (need_sampling >/dev/null) && backends+=(bpf)
+  for backend in "${backends[@]}"; do
+    # One of a hundred recordings has a share beyond three standard errors by chance.
+    are_shares_true "$backend" "$@" || are_shares_true "$backend" "$@" || fail "shares of what takes turns, by $backend"
+  done
+}

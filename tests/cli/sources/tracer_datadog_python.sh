@@ -13,18 +13,4 @@ jq -e '.attributes | any(.key == "service.name" and .value == "shop")' "$work/st
 stop_target
 
 # Tasks of asyncio take turns in one thread. The tracer follows them if it was there before asyncio.
-are_shares_true() {
-  "$LABELSCOPE" record --backend "$1" -F 499 --call-graph none -o "$work/tasks.jsonl" --overwrite -- \
-    "$work/venv/bin/python" "$tracers/datadog_asyncio.py" 4 >"$work/account" 2>"$work/stderr" || fail "record of tasks by $1"
-  # The turn from one task to the next is in no account.
-  python3 "$SOURCE_DIR/tenant_shares.py" "$work/tasks.jsonl" "$work/account" --key span_id --allow 0.02
-  local ended=$?
-  ((ended != 2)) || fail "labels of no task"
-  return "$ended"
-}
-backends=(ptrace)
-(need_sampling >/dev/null) && backends+=(bpf)
-for backend in "${backends[@]}"; do
-  # One of a hundred recordings has a share beyond three standard errors by chance.
-  are_shares_true "$backend" || are_shares_true "$backend" || fail "shares of tasks by $backend"
-done
+expect_shares span_id "$work/venv/bin/python" "$tracers/datadog_asyncio.py" 4
