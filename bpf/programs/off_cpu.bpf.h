@@ -97,6 +97,62 @@ static __always_inline void ls_set_labels(struct ls_off_cpu* thread, struct ls_n
   thread->blame_labels = numbers.blame;
 }
 
+/* There may be no room for totals: threads that never have the labels of before make them faster
+ * than user space takes them out. A thread whose labels stay is not to lose its time by that. So
+ * each thread holds waits of one label set and reason until there is room:
+ *
+ *   wait --> total, if there is room --> then what is held, too
+ *             \-- no --> held, in place of what other labels have there */
+
+/* Adds what is held of one part. */
+static __always_inline void ls_add_held_part(struct ls_off_cpu* thread, __u32 part, _Bool lose) {
+  struct ls_held_waits* held = &thread->held;
+  __u32 count = held->count[part];
+  __u64 ns = held->ns[part];
+  struct ls_wait_key key = {.labels = held->labels,
+                            .pid = thread->pid,
+                            .system_call = held->system_call,
+                            .part = part};
+  if (count == 0) return;
+  if (!ls_try_waits(&key, ns, count)) {
+    if (!lose) return;
+    ls_lose_waits(part, ns, count);
+  }
+  held->count[part] = 0;
+  held->ns[part] = 0;
+}
+
+/* Adds what a thread holds. With `lose`, what finds no room is lost, and nothing is held then. */
+__noinline int ls_add_held(__u32 tid, __u32 lose) {
+  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+  if (!thread || thread->held.labels == 0) return 0;
+#pragma unroll
+  for (__u32 part = 0; part < LS_WAIT_PARTS; part++) ls_add_held_part(thread, part, lose);
+  if (lose || (thread->held.count[0] | thread->held.count[1] | thread->held.count[2]) == 0)
+    thread->held.labels = 0;
+  return 0;
+}
+
+/* Holds one part of a wait. */
+__noinline int ls_hold_wait(__u32 tid, __u32 part, __u64 ns) {
+  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+  if (!thread) return 0;
+  struct ls_held_waits* held = &thread->held;
+  if (held->labels != thread->labels || held->system_call != thread->system_call) {
+    ls_add_held(tid, 1);
+    held->labels = thread->labels;
+    held->system_call = thread->system_call;
+  }
+  /* The verifier forgets what is known of `part`. */
+#pragma unroll
+  for (__u32 each = 0; each < LS_WAIT_PARTS; each++) {
+    if (each != part) continue;
+    held->ns[each] += ns;
+    held->count[each]++;
+  }
+  return 0;
+}
+
 /* Adds one part of a wait that has ended, and returns its weight as a sample. */
 static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, __u64 ns,
                                          __u64 unit, __u32 chance) {
@@ -111,7 +167,10 @@ static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, 
                               .pid = thread->pid,
                               .system_call = thread->system_call,
                               .part = part};
-    ls_add_waits(&key, ns, 1);
+    if (!ls_try_waits(&key, ns, 1))
+      ls_hold_wait(thread->tid, part, ns);
+    else if (thread->held.labels != 0)
+      ls_add_held(thread->tid, 0);
   }
   __u64 drawn = ls_draw(ns, unit, chance);
   thread->drawn_ns[part] += drawn;
@@ -179,6 +238,7 @@ __noinline int ls_leave_unseen(__u32 tid, __s32 system_call, __u64 ran_ns, __u64
 __noinline int ls_send_account(__u32 tid, __u64 ran_ns, __u64 now, __u32 exits) {
   struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
   if (!thread || !thread->exits) return 0;
+  ls_add_held(tid, 1);
   struct ls_thread_waits waits = {
       .record = {.size = sizeof(waits), .type = LS_RECORD_THREAD_WAITS},
       .account = thread->account,

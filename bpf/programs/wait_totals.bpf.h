@@ -85,8 +85,16 @@ static __always_inline struct ls_totals_made* ls_totals_made(void) {
   return bpf_map_lookup_elem(&totals_made, &zero);
 }
 
-/* Adds `count` waits that are `ns` long together. It sets the generation of the key. */
-static __always_inline void ls_add_waits(struct ls_wait_key* key, __u64 ns, __u32 count) {
+/* Adds waits of which nobody will know the label set. */
+static __always_inline void ls_lose_waits(__u32 part, __u64 ns, __u32 count) {
+  struct ls_totals_made* made = ls_totals_made();
+  if (made && part < LS_WAIT_PARTS) __sync_fetch_and_add(&made->untold_ns[part], ns);
+  ls_add_other(LS_COUNT_WAITS_WITHOUT_TOTAL, count);
+}
+
+/* Adds `count` waits that are `ns` long together, unless there is no room for their total. It sets
+ * the generation of the key. */
+static __always_inline _Bool ls_try_waits(struct ls_wait_key* key, __u64 ns, __u32 count) {
   key->generation = ls_generation();
   struct ls_wait_total* total = bpf_map_lookup_elem(&wait_totals, key);
   if (!total) {
@@ -94,17 +102,17 @@ static __always_inline void ls_add_waits(struct ls_wait_key* key, __u64 ns, __u3
     if (!bpf_map_update_elem(&wait_totals, key, &ls_no_waits, BPF_NOEXIST) && made)
       __sync_fetch_and_add(&made->waits, 1);
     total = bpf_map_lookup_elem(&wait_totals, key);
-    if (!total && made && key->part < LS_WAIT_PARTS)
-      __sync_fetch_and_add(&made->untold_ns[key->part], ns);
-  }
-  if (!total) {
-    ls_add_other(LS_COUNT_WAITS_WITHOUT_TOTAL, count);
-    return;
+    if (!total) return 0;
   }
   __sync_fetch_and_add(&total->ns, ns);
   __sync_fetch_and_add(&total->count, count);
   __u32 bucket = ls_wait_bucket(ns / count);
   if (bucket < LS_WAIT_BUCKETS) __sync_fetch_and_add(&total->log2[bucket], count);
+  return 1;
+}
+
+static __always_inline void ls_add_waits(struct ls_wait_key* key, __u64 ns, __u32 count) {
+  if (!ls_try_waits(key, ns, count)) ls_lose_waits(key->part, ns, count);
 }
 
 /* Returns whether blame is by some of the labels. */

@@ -309,6 +309,23 @@ std::vector<WaitTotal> totals_of(std::span<const std::pair<ls_wait_key, ls_wait_
   return all;
 }
 
+void add_held(const ls_off_cpu& thread, std::vector<WaitTotal>& all) {
+  const ls_held_waits& held = thread.held;
+  for (std::uint32_t part = 0; part < LS_WAIT_PARTS; ++part) {
+    if (held.count[part] == 0) continue;
+    ls_wait_key key{};
+    key.pid = thread.pid;
+    key.part = part;
+    key.system_call = held.system_call;
+    key.labels = held.labels;
+    WaitTotal made = total_of(key);
+    made.time_ns = held.ns[part];
+    made.count = held.count[part];
+    made.lengths[ls_wait_bucket(held.ns[part] / held.count[part])] = held.count[part];
+    all.push_back(made);
+  }
+}
+
 std::vector<BlameTotal> blame_of(std::span<const std::pair<ls_blame_key, ls_blame_total>> entries) {
   std::vector<BlameTotal> all;
   for (const auto& [key, total] : entries) {
@@ -391,8 +408,10 @@ std::vector<BlameTotal> WaitingThreads::blame() {
   return blame_of(with_labels(object_.blame_totals()));
 }
 
+// Threads may hold waits for whose total there was no room.
 std::vector<WaitTotal> WaitingThreads::totals() const {
   std::vector<WaitTotal> all = totals_of(object_.wait_totals());
+  for (const auto& [tid, thread] : object_.off_cpu_threads()) add_held(thread, all);
   const auto made_at_all = object_.totals_made();
   for (int part = 0; made_at_all && part < LS_WAIT_PARTS; ++part) {
     if (made_at_all->untold_ns[part] == 0) continue;

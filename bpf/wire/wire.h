@@ -248,6 +248,14 @@ struct ls_thread_waits {
 
 /* A thread of a recorded process, as a value of the map `off_cpu_threads` (off_cpu.bpf.h). Its
  * times are by CLOCK_MONOTONIC. */
+/* Waits under one label set and of one reason for whose total there was no room. */
+struct ls_held_waits {
+  __u64 labels; /* number of the label set */
+  __u64 ns[LS_WAIT_PARTS];
+  __u32 count[LS_WAIT_PARTS]; /* so many waits */
+  __s32 system_call;          /* as in ls_sample_head */
+};
+
 struct ls_off_cpu {
   __u64 left_ns;                   /* when it left its processor; 0 while it has one */
   __u64 woken_ns;                  /* when it was woken; 0: not yet */
@@ -273,6 +281,7 @@ struct ls_off_cpu {
   __u64 failed_ns;
   __u64 failed_labels; /* the outcome, as a number of labels */
   __u64 last_labels;   /* in blame, of the last label set before its exit; 0: there was none */
+  struct ls_held_waits held;
 #ifdef __bpf__
   struct bpf_task_work work;
 #else
@@ -343,7 +352,7 @@ LS_ASSERT(sizeof(struct ls_blamed) == 32);
 LS_ASSERT(sizeof(struct ls_blame_key) == 56);
 LS_ASSERT(sizeof(struct ls_wait_account) == 48);
 LS_ASSERT(sizeof(struct ls_thread_waits) == 80);
-LS_ASSERT(sizeof(struct ls_off_cpu) == 232);
+LS_ASSERT(sizeof(struct ls_off_cpu) == 280);
 LS_ASSERT(sizeof(struct ls_config) == 80);
 LS_ASSERT(sizeof(struct ls_key_choice) == 16 + 8 * LS_MOST_CHOSEN_KEYS);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);

@@ -35,7 +35,13 @@ class Fitting {
       fits_[total].is_total = true;
     }
     for (std::size_t value = 0; value < profile.values.size(); ++value) {
-      unknown_.push_back({.time_ns = spread(static_cast<std::uint8_t>(value), unknown[value])});
+      const auto kind = static_cast<std::uint8_t>(value);
+      const Claims others = claims_of_others(kind);
+      const bool is_of_any = others.weight == 0;
+      std::uint64_t left_ns = is_of_any ? 0 : spread(kind, unknown.of_others[value], others);
+      const std::uint64_t of_others = is_of_any ? unknown.of_others[value] : 0;
+      left_ns += spread(kind, unknown.of_any[value] + of_others, claims_of_all(kind));
+      unknown_.push_back({.time_ns = left_ns});
     }
   }
 
@@ -61,34 +67,74 @@ class Fitting {
     const Pid pid = row.thread == kNoIndex ? Pid{} : profile_.threads[row.thread].pid;
     return {pid, row.label_set, row.outcome, row.value};
   }
+  // The samples and totals of a kind that unknown time may be of.
+  struct Claims {
+    std::unordered_map<WaitGroup, double, HashOfWaitGroup> weights;  // of samples of totals
+    double without_total = 0;
+    double weight = 0;     // all of it
+    bool of_all = false;  // totals without a sample, too
+  };
+  Claims claims_of_all(std::uint8_t value) {
+    Claims all;
+    all.of_all = true;
+    for (const SampleRow& row : profile_.rows) {
+      if (row.value != value || !is_fitted(row)) continue;
+      const WaitGroup* group = group_with_total(row);
+      (group != nullptr ? all.weights[*group] : all.without_total) += weight_of(row);
+      all.weight += weight_of(row);
+    }
+    return all;
+  }
+  // Samples that have no total of all their labels, and the totals that they belong to anyway.
+  Claims claims_of_others(std::uint8_t value) {
+    Claims others;
+    for (const SampleRow& row : profile_.rows) {
+      if (row.value != value || !is_fitted(row) || fits_.contains(group_of(row))) continue;
+      if (const WaitGroup* group = group_with_total(row)) {
+        others.weights[*group] += weight_of(row);
+      } else {
+        others.without_total += weight_of(row);
+      }
+      others.weight += weight_of(row);
+    }
+    for (const SampleRow& row : profile_.rows) {
+      if (row.value != value || !is_fitted(row)) continue;
+      const auto total = others.weights.find(group_of(row));
+      if (total == others.weights.end()) continue;
+      total->second += weight_of(row);
+      others.weight += weight_of(row);
+    }
+    return others;
+  }
+  static double weight_of(const SampleRow& row) { return static_cast<double>(row.weight_ns); }
+
   // Divides the unknown time of a kind. Samples show whose record was lost: they weigh more than
   // their totals have, or have none. Adds to totals what is theirs, and returns what is left for
   // samples of no total.
-  std::uint64_t spread(std::uint8_t value, const std::uint64_t unknown_ns) {
+  std::uint64_t spread(std::uint8_t value, const std::uint64_t unknown_ns, const Claims& claims) {
     if (unknown_ns == 0 || !waits_[value]) return unknown_ns;
-    std::unordered_map<WaitGroup, double, HashOfWaitGroup> weights;
-    double without_total = 0;
-    double weight = 0;
-    for (const SampleRow& row : profile_.rows) {
-      if (row.value != value || !is_fitted(row)) continue;
-      const auto of_row = static_cast<double>(row.weight_ns);
-      const WaitGroup* group = group_with_total(row);
-      (group != nullptr ? weights[*group] : without_total) += of_row;
-      weight += of_row;
-    }
+    const auto& weights = claims.weights;
+    const auto time = [&](const WaitRow& total) {
+      const bool may_have = total.value == value && (claims.of_all || weights.contains(total));
+      return may_have ? total.time_ns : std::uint64_t{0};
+    };
     double whole = static_cast<double>(unknown_ns);
-    for (const WaitRow& total : profile_.waits) {
-      if (total.value == value) whole += static_cast<double>(total.time_ns);
-    }
-    const double scale = weight == 0 ? 0 : whole / weight;
+    for (const WaitRow& total : profile_.waits) whole += static_cast<double>(time(total));
+    const double scale = claims.weight == 0 ? 0 : whole / claims.weight;
+    // A total that has what its samples weigh lacks nothing that anybody knows of: the weight of a
+    // wait that is long enough is its length. Where samples were dropped, all of them may weigh
+    // less than their totals.
+    const auto has_less = [&](const WaitRow& total) {
+      const auto found = weights.find(total);
+      return found != weights.end() && found->second > static_cast<double>(total.time_ns);
+    };
+    const bool is_any_less = std::ranges::any_of(profile_.waits, has_less);
     const auto missing = [&](const WaitRow& total) {
       const auto found = weights.find(total);
       if (total.value != value || found == weights.end()) return std::uint64_t{0};
+      if (is_any_less && !has_less(total)) return std::uint64_t{0};
       const double more = found->second * scale - static_cast<double>(total.time_ns);
       return static_cast<std::uint64_t>(std::max(0.0, more));
-    };
-    const auto time = [&](const WaitRow& total) {
-      return total.value == value ? total.time_ns : std::uint64_t{0};
     };
     const auto sum = [&](const auto& part) {
       std::uint64_t all = 0;
@@ -108,7 +154,7 @@ class Fitting {
       }
     };
     const std::uint64_t orphans_ns =
-        std::min(unknown_ns, static_cast<std::uint64_t>(without_total * scale));
+        std::min(unknown_ns, static_cast<std::uint64_t>(claims.without_total * scale));
     const std::uint64_t rest_ns = unknown_ns - orphans_ns;
     if (sum(missing) != 0) {
       add(rest_ns, missing);

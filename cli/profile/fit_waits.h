@@ -18,7 +18,11 @@
 namespace labelscope::cli {
 
 // Time of waits whose label set is not known, by value type.
-using UnknownWaits = std::array<std::uint64_t, kMostValueTypes>;
+struct UnknownWaits {
+  std::array<std::uint64_t, kMostValueTypes> of_any{};
+  // Of label sets that have no total of all their labels, as far as that is known.
+  std::array<std::uint64_t, kMostValueTypes> of_others{};
+};
 
 // Makes the weights of samples of waits add up to the totals `profile.waits`. Those of open waits
 // (LS_STILL_WAITING) are exact and stay. A total without a sample becomes a row without a stack,
@@ -26,7 +30,9 @@ using UnknownWaits = std::array<std::uint64_t, kMostValueTypes>;
 // and reason, which these totals then no longer have, but one that counts no wait.
 //
 // The `unknown` time of a kind is divided as samples say: those of no total have what they weigh of
-// the whole, and totals what they lack. Returns what nothing could have.
+// the whole, and totals what they lack. Those that have as much as their samples weigh lack nothing
+// if others have less. Of the time of others, only those samples count that have no total of all
+// their labels, if there are any. Returns what nothing could have.
 //
 // Some totals may have lost labels that their samples have (NumberedLabels): `without_lost` has for
 // each label set the one without these labels, or kNoIndex. A sample without a total of its own

@@ -22,12 +22,20 @@ bool is_one_of_many(const BlameRow& row) {
 
 }  // namespace
 
-std::uint64_t keep_largest(std::vector<WaitRow>& rows, std::size_t most, UnknownWaits& unknown) {
+std::uint64_t keep_largest(std::vector<WaitRow>& rows, std::size_t most, UnknownWaits& unknown,
+                           const WithoutLost& without_lost) {
   merge_equal_waits(rows);
   std::uint64_t left_out = 0;
+  if (without_lost && rows.size() > most) {
+    const std::size_t own = most / 2;
+    largest_first(rows, own);
+    for (std::size_t i = own; i < rows.size(); ++i)
+      rows[i].label_set = without_lost(rows[i].label_set);
+    merge_equal_waits(rows);
+  }
   largest_first(rows, most);
   for (std::size_t i = most; i < rows.size(); ++i) {
-    unknown[rows[i].value] += rows[i].time_ns;
+    unknown.of_others[rows[i].value] += rows[i].time_ns;
     left_out += rows[i].count;
   }
   rows.resize(std::min(most, rows.size()));

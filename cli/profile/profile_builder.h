@@ -155,6 +155,7 @@ class ProfileBuilder {
   std::optional<WaitRow> row_of(const WaitTotal& total, const ProcessOfWaits& of, bool early);
   Index set_with_reason(LabelSet labels, const WaitTotal& total, const ProcessOfWaits& of);
   void fit_totals();
+  void keep_largest_totals();
   // A sample whose row is not looked up yet, because the memory for that is on its way. To stand
   // still until it comes would take as long as the rest of the sample, if there are many rows.
   struct Waiting {

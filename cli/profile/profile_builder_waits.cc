@@ -137,29 +137,46 @@ void ProfileBuilder::add_totals(std::span<const WaitTotal> totals, const FindPro
   has_totals_ = true;
   ProcessesOfWaits processes(find);
   const auto add = [&](const WaitTotal& total) {
+    if (total.labels == kUnknownLabels) {
+      unknown_.of_any[value_of(total.kind)] += total.time_ns;
+      return;
+    }
     if (numbered_.is_known(total.labels)) {
       if (const auto row = row_of(total, processes(total.pid), early)) {
         profile_.waits.push_back(*row);
         return;
       }
       left_out_.waits += total.count;
-    } else if (total.labels != kUnknownLabels && unnamed_.size() < kMostUnnamed) {
+    } else if (unnamed_.size() < kMostUnnamed) {
       unnamed_.push_back(total);
       return;
     }
-    unknown_[value_of(total.kind)] += total.time_ns;
+    unknown_.of_others[value_of(total.kind)] += total.time_ns;
   };
   std::ranges::for_each(std::exchange(unnamed_, {}), add);
   std::ranges::for_each(totals, add);
   if (!is_due(profile_.waits.size(), merged_waits_)) return;
-  left_out_.waits += keep_largest(profile_.waits, limits_.totals, unknown_);
+  keep_largest_totals();
   merged_waits_ = profile_.waits.size();
+}
+
+void ProfileBuilder::keep_largest_totals() {
+  WithoutLost without_lost;
+  if (!numbered_.lost_keys().empty()) {
+    without_lost = [this](Index set) {
+      LabelSet labels = profile_.label_sets[set];
+      numbered_.lose(labels);
+      return intern_label_set(std::move(labels));
+    };
+  }
+  left_out_.waits += keep_largest(profile_.waits, limits_.totals, unknown_, without_lost);
 }
 
 void ProfileBuilder::fit_totals() {
   if (!has_totals_) return;
-  for (const WaitTotal& total : unnamed_) unknown_[value_of(total.kind)] += total.time_ns;
-  left_out_.waits += keep_largest(profile_.waits, limits_.totals, unknown_);
+  for (const WaitTotal& total : unnamed_)
+    unknown_.of_others[value_of(total.kind)] += total.time_ns;
+  keep_largest_totals();
   left_out_.blamed_waits += keep_largest(profile_.blame, limits_.blame);
   // Samples have all their labels, also those that totals have lost.
   std::vector<Index> without_lost(profile_.label_sets.size(), kNoIndex);

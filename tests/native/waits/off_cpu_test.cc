@@ -425,11 +425,57 @@ TEST_CASE("off_cpu: what finds no room is counted, and its time is not lost") {
     wait(of.machine, of.thread, 20 * kUs, 5 * kUs);
     CHECK(of.machine.waited("acme", LS_PART_WAITING) == 30 * kUs);
     CHECK(of.machine.waited("acme", LS_PART_RUNNABLE) == 0);
+    // The thread holds them, until others need the place.
+    CHECK(of.machine.counted(LS_COUNT_WAITS_WITHOUT_TOTAL) == 0);
+    CHECK(of.machine.known(of.thread).held.ns[LS_PART_RUNNABLE] == 8 * kUs);
+    of.machine.label(of.thread, "globex");
+    wait(of.machine, of.thread, 40 * kUs, 7 * kUs);
     CHECK(of.machine.counted(LS_COUNT_WAITS_WITHOUT_TOTAL) == 2);
     const auto made = object_of<ls_totals_made>(elements_of("totals_made")[0].second);
     CHECK(made.waits == 1);
     CHECK(made.untold_ns[LS_PART_RUNNABLE] == 8 * kUs);
     CHECK(made.untold_ns[LS_PART_WAITING] == 0);
+    const ls_held_waits held = of.machine.known(of.thread).held;
+    CHECK(held.ns[LS_PART_WAITING] == 40 * kUs);
+    CHECK(held.ns[LS_PART_RUNNABLE] == 7 * kUs);
+    CHECK(held.count[LS_PART_RUNNABLE] == 1);
+  }
+}
+
+TEST_CASE("off_cpu: a thread whose labels stay loses nothing while others leave no room") {
+  OneThread of;
+  FakeThread& flood = of.machine.thread(100, 101);
+  set_map_size("wait_totals", 2);
+  const auto take_all = [] {
+    for (const auto& [key, total] : entries_of<ls_wait_key, ls_wait_total>("wait_totals"))
+      remove_element("wait_totals", bytes_of(key));
+  };
+  std::uint64_t waited = 0;
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 4; ++i) {
+      of.machine.label(flood, "flood " + std::to_string(10 * round + i));
+      of.machine.change(kCpu, &flood);
+      wait(of.machine, flood, kUs);
+    }
+    of.machine.change(kCpu, &of.thread);
+    for (int i = 0; i < 3; ++i) wait(of.machine, of.thread, 10 * kUs);
+    CHECK(of.machine.waited("acme", LS_PART_WAITING) == 0);
+    take_all();
+    wait(of.machine, of.thread, 10 * kUs);
+    waited += of.machine.waited("acme", LS_PART_WAITING);
+    take_all();
+  }
+  CHECK(waited > 3 * 40 * kUs);
+  CHECK(waited == of.machine.known(of.thread).account.ns[LS_PART_WAITING]);
+  CHECK(of.machine.known(of.thread).held.labels == 0);
+  SECTION("and what finds no room until it ends is counted") {
+    refuse_elements("wait_totals");
+    of.machine.pass(kUs);
+    wait(of.machine, of.thread, 10 * kUs);
+    const std::uint64_t counted = of.machine.counted(LS_COUNT_WAITS_WITHOUT_TOTAL);
+    of.machine.exit(kCpu);
+    of.machine.change(kCpu, nullptr, Leaving::kDead);
+    CHECK(of.machine.counted(LS_COUNT_WAITS_WITHOUT_TOTAL) == counted + 1);
   }
 }
 

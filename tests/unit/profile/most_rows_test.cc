@@ -198,6 +198,27 @@ TEST_CASE("most rows: of pairs without end those with most time have rows, and t
   CHECK(flood.builder().left_out().blamed_waits == left_out);
 }
 
+TEST_CASE("most rows: totals beyond the limit are exact by the labels that have few values") {
+  constexpr std::uint32_t kRequests = 20'000;
+  constexpr std::size_t kMost = 500;
+  Flood flood({.label_sets = 400, .totals = kMost, .blame = 1000});
+  std::map<std::string, std::uint64_t> truth;
+  for (std::uint32_t request = 0; request < kRequests; ++request) {
+    flood.name(request);
+    for (const int call : {SYS_read, SYS_write}) {
+      const WaitTotal& wait = flood.wait(Flood::number_of(request), 1000 + request, Pid{1}, call);
+      truth[std::string(kTenants[request % std::size(kTenants)])] += wait.time_ns;
+    }
+    // Chance shows some far too often.
+    if (request % 100 == 1) flood.sample(request, 1'000'000'000);
+    if (request % 1000 == 0) flood.take_out();
+  }
+  const Profile profile = flood.take();
+  CHECK(profile.waits.size() <= kMost);
+  CHECK(by_tenant(profile, profile.rows) == truth);
+  CHECK(flood.builder().left_out().waits == 0);
+}
+
 TEST_CASE("most rows: of processes without end the largest have rows, and samples show the rest") {
   constexpr std::int32_t kProcesses = 400'000;
   constexpr std::size_t kMost = 1000;

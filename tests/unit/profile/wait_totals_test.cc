@@ -413,6 +413,34 @@ TEST_CASE("wait_totals: unknown time is of all labels, also if some samples are 
   CHECK(std::llabs(static_cast<std::int64_t>(weights[1]) - 12'000 * 10 / 21) <= 2);
 }
 
+TEST_CASE("wait_totals: time of numbers that nobody knows is never that of a total of its own") {
+  constexpr std::byte kSteady[] = {std::byte{'s'}};
+  constexpr std::byte kLost[] = {std::byte{'l'}};
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  builder.add(a_wait(1000, kSteady), process);
+  builder.add(a_wait(10, kLost), process);
+  builder.numbered().name(1000, kSteady, process);
+  const WaitTotal totals[] = {a_total(1000, 5000), a_total(999'999, 7000)};
+  builder.add_totals(totals, always(process));
+  CHECK(weights_of(builder.take()) == std::vector<std::uint64_t>{5000, 7000});
+}
+
+TEST_CASE("wait_totals: a total that has what its samples weigh lacks nothing") {
+  constexpr std::byte kSteady[] = {std::byte{'s'}};
+  constexpr std::byte kFlood[] = {std::byte{'f'}};
+  ProfileBuilder builder(10, 1000, {}, kWaitKinds);
+  FakeProcess process;
+  builder.add(a_wait(5000, kSteady), process);
+  builder.add(a_wait(3000, kFlood), process);
+  builder.numbered().name(1000, kSteady, process);
+  builder.numbered().name(1001, kFlood, process);
+  const WaitTotal totals[] = {a_total(1000, 5000), a_total(1001, 1000),
+                              a_total(kUnknownLabels, 4000)};
+  builder.add_totals(totals, always(process));
+  CHECK(weights_of(builder.take()) == std::vector<std::uint64_t>{5000, 5000});
+}
+
 TEST_CASE("wait_totals: a length is in the bucket whose bounds it is between") {
   CHECK(ls_wait_bucket(0) == 0);
   CHECK(ls_wait_bucket(1023) == 0);
