@@ -8,7 +8,7 @@ agent=$jar
 install_jar com.datadoghq:dd-trace-api:1.66.0
 javac -cp "$jar" -d "$work/classes" "$tracers/DatadogTracer.java" >"$work/stderr" 2>&1 || fail "the program cannot be compiled"
 export DD_INSTRUMENTATION_TELEMETRY_ENABLED=false DD_REMOTE_CONFIGURATION_ENABLED=false
-tracer=(java -Xmx256m -XX:+UseSerialGC -javaagent:"$agent" -Ddd.profiling.enabled=true -Ddd.service=shop
+tracer=(java -Xmx256m -XX:+UseSerialGC -Djava.io.tmpdir="$work" -javaagent:"$agent" -Ddd.profiling.enabled=true -Ddd.service=shop
   -cp "$jar:$work/classes" DatadogTracer)
 expect_published otel_thread_ctx_v1 "${tracer[@]}"
 stop_target

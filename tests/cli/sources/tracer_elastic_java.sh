@@ -6,7 +6,7 @@ install_jar co.elastic.apm:elastic-apm-agent:1.55.1
 agent=$jar
 install_jar co.elastic.apm:apm-agent-api:1.55.4
 javac -cp "$jar" -d "$work/classes" "$tracers/ElasticTracer.java" >"$work/stderr" 2>&1 || fail "the program cannot be compiled"
-tracer=(java -Xmx256m -XX:+UseSerialGC -javaagent:"$agent" -Delastic.apm.service_name=shop
+tracer=(java -Xmx256m -XX:+UseSerialGC -Djava.io.tmpdir="$work" -javaagent:"$agent" -Delastic.apm.service_name=shop
   -Delastic.apm.universal_profiling_integration_enabled=true
   -Delastic.apm.universal_profiling_integration_socket_dir="$work" -cp "$jar:$work/classes" ElasticTracer)
 expect_published elastic_apm_profiling_correlation_tls_v1 "${tracer[@]}"
