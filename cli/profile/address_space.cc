@@ -353,6 +353,13 @@ Index AddressSpace::module_at(Address address, const FindProcess& process) {
   return is_certain(range) ? module_of(*range.region, process) : kUnknownModule;
 }
 
+bool AddressSpace::maps_file(std::string_view part) const {
+  return std::ranges::any_of(ranges_, [&](const auto& entry) {
+    const Mapping& mapping = entry.second.region->mapping;
+    return mapping.file && mapping.path.find(part) != std::string::npos;
+  });
+}
+
 Index AddressSpace::program(const FindProcess& process) {
   return program_ == nullptr ? kNoIndex : module_of(*program_, process);
 }

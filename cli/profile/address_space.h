@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -113,6 +114,8 @@ class AddressSpace {
   // first file that was mapped: the kernel maps the program before its interpreter. kNoIndex: not
   // known.
   Index program(const FindProcess& process = {});
+  // Returns whether a file with this in its path is mapped, with or without samples.
+  bool maps_file(std::string_view part) const;
   // Changes when an address may belong to something else than before. Then clear caches that have
   // addresses as keys.
   std::uint64_t epoch() const { return epoch_; }

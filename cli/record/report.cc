@@ -147,12 +147,13 @@ void RecordReport::say_waits_without_thread() const {
   for (const auto& [pid, process] : recorder_.processes()) {
     for (const Publisher& publisher : process->plan().publishers) {
       programs.go |= publisher.recipe.source == LS_SOURCE_GO;
-      programs.node |= publisher.recipe.source == LS_SOURCE_NODE;
+      // An addon of node has labels of another kind.
+      programs.node |=
+          publisher.recipe.source == LS_SOURCE_NODE || publisher.path.ends_with(".node");
     }
+    // It has no part in a wait of the loop, so it need not be among the modules with samples.
+    programs.asyncio |= process->maps_file("/_asyncio.");
   }
-  programs.asyncio = std::ranges::any_of(profile().modules, [](const ProfileModule& module) {
-    return module.path.find("/_asyncio.") != std::string::npos;
-  });
   const std::string sentence = waits_without_thread(programs);
   if (!sentence.empty()) log::info(sentence);
 }

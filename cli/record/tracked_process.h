@@ -78,6 +78,7 @@ class TrackedProcess final : public ProcessContext {
   Process summary() const;
   // Makes it a process that has ended, of which only the summary is known.
   void become(Process summary, bool publishes_nothing);
+  bool maps_file(std::string_view part) const { return space_.maps_file(part); }
   // AddressSpace::program
   Index program();
 
