@@ -273,6 +273,33 @@ TEST_CASE("blame: waits whose labels come late are blamed on who it was") {
   CHECK(of.machine.blamed("victim", "thread 100 hog") == 10 * kUs);
 }
 
+TEST_CASE("blame: labels that come late take no turn away from a wait for a processor") {
+  Two of;
+  of.victim.in_memory = false;
+  of.victim.in_kernel = true;
+  std::vector<FakeThread*> others;
+  for (int i = 0; i < 5; ++i) {
+    others.push_back(&of.machine.thread(100, 110 + i));
+    of.machine.label(*others.back(), "other " + std::to_string(i));
+  }
+  std::uint64_t expected[5] = {};
+  for (int round = 0; round < 3; ++round) {
+    // It loses its processor to each of the others in turn.
+    of.machine.change(kCpu, others[0], Leaving::kPreempted);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      const std::uint64_t us = static_cast<std::uint64_t>(round) + i + 1;
+      of.machine.pass(us * kUs);
+      expected[i] += us * kUs;
+      FakeThread* next = i + 1 < others.size() ? others[i + 1] : &of.victim;
+      of.machine.change(kCpu, next, Leaving::kPreempted);
+    }
+    of.machine.pass(kUs);
+  }
+  of.machine.return_to_user(kCpu);
+  for (std::size_t i = 0; i < others.size(); ++i)
+    CHECK(of.machine.blamed("victim", "thread 100 other " + std::to_string(i)) == expected[i]);
+}
+
 TEST_CASE("blame: waits whose labels come late have one reason in totals and in blame") {
   Two of;
   of.victim.in_memory = false;
