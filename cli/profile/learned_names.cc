@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/profile/blame.h"
 #include "cli/profile/index_table.h"
 #include "cli/profile/label_sets.h"
 #include "cli/profile/merge.h"
@@ -39,6 +40,7 @@ class Learner {
     each_row([&](Pid server, Index set) { return with_names(server, set); });
     merge_equal_rows(profile_.rows);
     merge_equal_waits(profile_.waits);
+    merge_equal_blame(profile_.blame);
   }
 
  private:
@@ -63,6 +65,10 @@ class Learner {
       row.label_set = now;
     }
     for (WaitRow& row : profile_.waits) row.label_set = renamed(row.pid, row.label_set);
+    for (BlameRow& row : profile_.blame) {
+      row.label_set = renamed(row.pid, row.label_set);
+      row.by.label_set = renamed(row.by.pid, row.by.label_set);
+    }
   }
 
   void learn(Pid server, const LabelSet& labels) {

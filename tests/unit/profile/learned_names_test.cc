@@ -48,6 +48,29 @@ TEST_CASE("learned names: a worker has the names that a session has for its numb
   CHECK(all.profile.ledger.counters[Counter::kLabelsLearned] == 2);
 }
 
+TEST_CASE("learned names: who waits has them where it is blamed on others, and so have these") {
+  Recorded all;
+  all.add(101, kServer, {{"db_oid", "5", 0}});
+  all.add(102, kServer, {{"db", "shop", 0}, {"db_oid", "5", 0}});
+  WaitRow total;
+  total.pid = Pid{101};
+  total.label_set = 0;
+  total.time_ns = 70;
+  all.profile.waits.push_back(total);
+  BlameRow blame{total, 70, 1, {}};
+  blame.by.kind = LS_BLAME_THREAD;
+  blame.by.pid = Pid{101};
+  blame.by.label_set = 0;
+  all.profile.blame.push_back(blame);
+  learn_names(kPairs, all.profile);
+  REQUIRE(all.profile.blame.size() == 1);
+  const BlameRow& now = all.profile.blame[0];
+  CHECK(static_cast<const WaitGroup&>(now) == static_cast<const WaitGroup&>(all.profile.waits[0]));
+  const LabelSet expected{{"db", "shop", 0}, {"db_oid", "5", 0}};
+  CHECK(all.profile.label_sets[now.label_set] == expected);
+  CHECK(all.profile.label_sets[now.by.label_set] == expected);
+}
+
 TEST_CASE("learned names: numbers of another server mean nothing") {
   Recorded all;
   all.add(101, kServer, {{"db_oid", "5", 0}});
