@@ -114,7 +114,12 @@ void note_wait_differences(Profile& profile, const QueueClocks& clocks, std::uin
   }
   const std::uint64_t in_ledgers_ns =
       sum.runnable_ns + sum.waiting_ns + sum.blocked_ns + sum.open_ns;
-  differences.take(difference(in_rows_ns, in_ledgers_ns), difference(in_ledgers_ns, in_rows_ns),
+  // Threads may have no line of their own: their waits are in the rows alone.
+  const Counts& counters = profile.ledger.counters;
+  const bool lacks_threads =
+      counters[Counter::kDroppedThreadWaits] != 0 || counters[Counter::kWaitsWithoutRoom] != 0;
+  differences.take(lacks_threads ? 0 : difference(in_rows_ns, in_ledgers_ns),
+                   difference(in_ledgers_ns, in_rows_ns),
                    usual_ns(ledgers.count(), 0, in_ledgers_ns));
 
   // The clock, and schedstat.

@@ -72,6 +72,13 @@ TEST_CASE("wait differences: rows against the threads") {
   CHECK(all.differences().waits_twice_ns == 700 * kMs);
   CHECK(account_problems(all.profile).size() == 1);
   CHECK(time_line(all.profile).ends_with("; waits counted twice: 700 ms"));
+  // Some threads have no line.
+  for (const Counter counter : {Counter::kDroppedThreadWaits, Counter::kWaitsWithoutRoom}) {
+    Recorded without;
+    without.profile.rows[0].weight_ns += 700 * kMs;
+    without.profile.ledger.counters[counter] = 1;
+    CHECK(without.differences().waits_twice_ns == 0);
+  }
   Recorded less;
   less.profile.rows[0].weight_ns -= 700 * kMs;
   CHECK(less.differences().waits_missing_ns == 700 * kMs);
