@@ -487,6 +487,13 @@ void BpfObject::forget_waiting(Tid tid, std::uint64_t left_ns) {
   if (thread.left_ns == left_ns) bpf_map_delete_elem(off_cpu_threads_fd_, &tid);
 }
 
+void BpfObject::forget_waits(Pid pid) {
+  for (const auto& [tid, thread] : off_cpu_threads()) {
+    if (thread.pid == static_cast<std::uint32_t>(raw(pid)))
+      bpf_map_delete_elem(off_cpu_threads_fd_, &tid);
+  }
+}
+
 std::vector<std::pair<Tid, ls_off_cpu>> BpfObject::off_cpu_threads() const {
   return entries_of<Tid, ls_off_cpu>(off_cpu_threads_fd_);
 }

@@ -80,6 +80,8 @@ class BpfObject {
   // Removes a thread that was added with this `left_ns`, unless the kernel's programs have seen the
   // end of its wait: the entry is theirs then, and may have a sample that is not yet sent.
   void forget_waiting(Tid tid, std::uint64_t left_ns);
+  // Removes all threads of a process that is no longer known, so that none of its waits counts.
+  void forget_waits(Pid pid);
   std::vector<std::pair<Tid, ls_off_cpu>> off_cpu_threads() const;
   std::vector<std::pair<ls_wait_key, ls_wait_total>> wait_totals() const;
   // Returns what of these waits is blamed on somebody.

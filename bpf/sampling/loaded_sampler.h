@@ -69,7 +69,9 @@ class LoadedSampler final : public BpfSampler {
   }
   Status remove_process(Pid pid) override {
     tables_->forget(pid);
-    return processes_->remove(pid);
+    Status status = processes_->remove(pid);
+    if (waits_) object_->forget_waits(pid);
+    return status;
   }
   const OneLook* first_look(Pid pid) const override { return looks_.of(pid); }
   Status start() override;

@@ -73,6 +73,19 @@ TEST_CASE("only a wait whose end nobody has seen is forgotten") {
   CHECK(threads[0].second.drawn_ns[LS_PART_WAITING] == 1'000'000);
 }
 
+TEST_CASE("a process that is removed has no thread that waits, and others keep theirs") {
+  const auto object = load_waits(8);
+  ls_off_cpu other = left_at(5);
+  ++other.pid;
+  REQUIRE(object->add_waiting(kFirst, left_at(5)).value());
+  REQUIRE(object->add_waiting(kSecond, left_at(0)).value());
+  REQUIRE(object->add_waiting(kThird, other).value());
+  object->forget_waits(Pid{static_cast<std::int32_t>(left_at(5).pid)});
+  const auto threads = object->off_cpu_threads();
+  REQUIRE(threads.size() == 1);
+  CHECK(threads[0].first == kThird);
+}
+
 TEST_CASE("a thread for which there is no room is a limit, and no failure") {
   const auto object = load_waits(2);
   REQUIRE(object->add_waiting(kFirst, left_at(5)).value());
