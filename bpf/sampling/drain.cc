@@ -73,8 +73,7 @@ void LoadedSampler::take_answer(const AnswerRecord& answer) {
 }
 
 void LoadedSampler::take_thread_end(const ThreadEndRecord& end) {
-  // Before sampling began it has run for no recording.
-  if (end.time_ns < began_ns_) return;
+  if (!is_of_recording(end.pid, end.tid, end.identity, end.time_ns)) return;
   held_.give_up_of(end, [this](const SampleRecord& sample) { hand_out(sample); });
   hand_out(clocks_.end(end.pid, end.tid, end.identity, end.thread_ns));
 }

@@ -122,6 +122,8 @@ class LoadedSampler final : public BpfSampler {
   Status settle(EventHandler& handler);
   void begin_clocks();
   void freeze_clocks();
+  bool is_of_recording(Pid pid, Tid tid, std::uint32_t identity, std::uint64_t ended_ns) const;
+  void take_ending(const ls_ending& ending);
 
   std::unique_ptr<BpfObject> object_;
   std::optional<PerfEvents> events_;

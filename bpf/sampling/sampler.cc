@@ -119,6 +119,12 @@ void LoadedSampler::begin_clocks() {
   } else {
     for (const Pid pid : object_->pids()) clocks_.begin(pid);
   }
+  // The time of threads that end now is all from before, also if they still work in their end, or
+  // are not waited for: their processes may be no longer known.
+  for (const ls_ending& ending : object_->endings()) {
+    const ThreadTime time{static_cast<Tid>(ending.tid), ending.thread_ns, ending.identity};
+    clocks_.begin(static_cast<Pid>(ending.pid), {&time, 1});
+  }
   began_ns_ = WaitingThreads::now_ns();
   if (waits_ && all) waits_->begin(*all, began_ns_);
 }
@@ -154,17 +160,25 @@ Status LoadedSampler::stop(EventHandler& handler) {
     if (Status status = consume(handler); !status) return status;
   } while (more_);
   held_.give_up([this](const SampleRecord& sample) { hand_out(sample); });
-  for (const ls_ending& ending : object_->unsent_ends()) {
-    if (ending.time_ns < began_ns_) continue;
-    hand_out(clocks_.end(static_cast<Pid>(ending.pid), static_cast<Tid>(ending.tid),
-                         ending.identity, ending.thread_ns));
-  }
-  for (const ls_ending& ending : object_->endings()) {
-    hand_out(clocks_.end(static_cast<Pid>(ending.pid), static_cast<Tid>(ending.tid),
-                         ending.identity, ending.thread_ns));
-  }
+  for (const ls_ending& ending : object_->unsent_ends()) take_ending(ending);
+  for (const ls_ending& ending : object_->endings()) take_ending(ending);
   for (const ThreadClocks::Time& ended : clocks_.take_frozen()) hand_out(ended);
   return {};
+}
+
+// Before sampling began a thread has run for no recording. Neither has one that began behind the
+// end.
+bool LoadedSampler::is_of_recording(Pid pid, Tid tid, std::uint32_t identity,
+                                    std::uint64_t ended_ns) const {
+  if (ended_ns < began_ns_) return false;
+  return ended_ns_ == 0 || ended_ns < ended_ns_ || clocks_.is_frozen(pid, tid, identity);
+}
+
+void LoadedSampler::take_ending(const ls_ending& ending) {
+  const auto pid = static_cast<Pid>(ending.pid);
+  const auto tid = static_cast<Tid>(ending.tid);
+  if (!is_of_recording(pid, tid, ending.identity, ending.time_ns)) return;
+  hand_out(clocks_.end(pid, tid, ending.identity, ending.thread_ns));
 }
 
 // Waits for repeated reads, and gives up on those that do not come. Then takes the final counters,

@@ -134,6 +134,10 @@ void ThreadClocks::freeze(Pid pid, std::span<const ThreadTime> times) {
   }
 }
 
+bool ThreadClocks::is_frozen(Pid pid, Tid tid, std::uint32_t identity) const {
+  return frozen_.contains(raw(number_of(pid, tid, identity)));
+}
+
 std::vector<ThreadClocks::Time> ThreadClocks::take_frozen() {
   std::vector<Time> ended;
   while (!frozen_.empty()) {

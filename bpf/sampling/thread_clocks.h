@@ -60,6 +60,8 @@ class ThreadClocks {
   // later, this time counts.
   void freeze(Pid pid);
   void freeze(Pid pid, std::span<const ThreadTime> times);
+  // Whether the time of this thread was noted: it had begun by then.
+  bool is_frozen(Pid pid, Tid tid, std::uint32_t identity) const;
   // Takes all threads that were frozen and have not ended since.
   std::vector<Time> take_frozen();
 

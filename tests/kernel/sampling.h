@@ -36,7 +36,7 @@ struct TakenMapping {
   std::string path;
 };
 
-class Taken final : public EventHandler {
+class Taken : public EventHandler {
  public:
   void on_sample(const Sample& sample) override;
   void on_fork(Pid parent, Pid child) override { forks.emplace_back(parent, child); }

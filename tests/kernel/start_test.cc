@@ -2,11 +2,13 @@
 // the first sample and after the last one.
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -284,6 +286,89 @@ TEST_CASE("start: a child whose fork was not read has run until the end") {
   Taken taken;
   stop_and_balance(*sampler, taken);
   CHECK(taken.ends[Tid{raw(grandchild)}] + kTicksNs >= kPastNs);
+}
+
+namespace {
+
+// Forks, at the parent's word, a child that computes for kPastNs and ends, and says its number. It
+// is reaped at the second word.
+void fork_and_reap(ChildSide& parent) {
+  parent.wait_until_told();
+  parent.take();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    burn([] {
+      timespec ran{};
+      clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ran);
+      return ran.tv_sec != 0 || static_cast<std::uint64_t>(ran.tv_nsec) >= kPastNs;
+    });
+    _exit(0);
+  }
+  parent.say(static_cast<std::uint64_t>(pid));
+  parent.wait_until_told();
+  parent.take();
+  waitpid(pid, nullptr, 0);
+  parent.say(0);
+  parent.burn_until_told();
+}
+
+void wait_until_ended(Pid pid) {
+  wait_for([&] {
+    const auto stat = read_thread_stat("/proc/" + std::to_string(raw(pid)) + "/stat");
+    return stat && stat->state == 'Z';
+  });
+}
+
+}  // namespace
+
+TEST_CASE("start: a child that has ended before, and is not reaped, has run for nothing") {
+  SampledChild child(fork_and_reap);
+  auto sampler = open_sampler({.frequency_hz = 199});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  child.tell();
+  const Pid grandchild{static_cast<std::int32_t>(child.hear())};
+  wait_until_ended(grandchild);
+  REQUIRE(sampler->start());
+  Taken taken;
+  const bool is_reaped = GENERATE(false, true);
+  if (is_reaped) {
+    child.tell();
+    child.hear();
+    drain_until(*sampler, taken, [&] { return !taken.samples.empty(); });
+  }
+  stop_and_balance(*sampler, taken);
+  CHECK(taken.ends[Tid{raw(grandchild)}] < kTicksNs);
+}
+
+TEST_CASE("start: a child that begins and ends behind the end has run for nothing") {
+  SampledChild child([](ChildSide& parent) {
+    parent.burn_until_told();
+    fork_and_reap(parent);
+  });
+  auto sampler = open_sampler({.frequency_hz = 199});
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  REQUIRE(sampler->start());
+  wait_for([&] { return ran_ns(child.pid()) >= kPastNs; });
+  // Samples are read when time has ceased to count.
+  struct Late final : Taken {
+    explicit Late(SampledChild& parent) : child(parent) {}
+    void on_sample(const Sample& sample) override {
+      Taken::on_sample(sample);
+      if (raw(grandchild) != 0) return;
+      child.tell();
+      child.tell();
+      grandchild = Pid{static_cast<std::int32_t>(child.hear())};
+      wait_until_ended(grandchild);
+      child.tell();
+      child.hear();
+    }
+    SampledChild& child;
+    Pid grandchild{};
+  };
+  Late taken(child);
+  stop_and_balance(*sampler, taken);
+  REQUIRE(raw(taken.grandchild) != 0);
+  CHECK(taken.ends[Tid{raw(taken.grandchild)}] == 0);
 }
 
 TEST_CASE("start: no thread waits for longer than the recording lasts") {
