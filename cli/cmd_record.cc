@@ -374,7 +374,7 @@ void Recording::announce() const {
 void Recording::announce_publishers() {
   if (announced_plans_ == recorder_->plans()) return;
   announced_plans_ = recorder_->plans();
-  for (const auto& [pid, process] : recorder_->processes()) {
+  for (const auto& [key, process] : recorder_->processes()) {
     bool fresh = false;
     for (const Publisher& publisher : process->plan().publishers) {
       fresh |= announced_.insert(publisher.path).second;
@@ -388,9 +388,9 @@ void Recording::offer_labels() const {
   if (offered_.empty()) return;
   std::vector<Pid> fitting;
   std::vector<Pid> others;
-  for (const auto& [pid, process] : recorder_->processes()) {
+  for (const auto& [key, process] : recorder_->processes()) {
     if (process->publishes()) return;
-    (process->plan().notices_preset ? fitting : others).push_back(pid);
+    (process->plan().notices_preset ? fitting : others).push_back(key.pid);
   }
   std::ranges::copy(of_preset_programs(others, offered_), std::back_inserter(fitting));
   const std::string offer = offer_presets(fitting, offered_);

@@ -208,7 +208,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
       loaded->samples_waits_ ? LS_SAMPLING_PROGRAMS : LS_SAMPLING_PROGRAMS - 1;
   loaded->slots_ = cpus * programs;
   resize(loaded->object_, "processes", options.max_processes);
-  resize(loaded->object_, "exec_counts", options.max_processes);
+  resize(loaded->object_, "lives", options.max_processes);
   resize(loaded->object_, "unwind_processes", options.max_processes);
   resize(loaded->object_, "presets", options.max_preset_programs);
   resize(loaded->object_, "ring", ring_size(options.ring_bytes));
@@ -261,7 +261,7 @@ Status BpfObject::find_parts() {
   program_fd_ = bpf_program__fd(bpf_object__find_program_by_name(object_, "sample"));
   ring_fd_ = map_fd(object_, "ring");
   processes_fd_ = map_fd(object_, "processes");
-  exec_counts_fd_ = map_fd(object_, "exec_counts");
+  lives_fd_ = map_fd(object_, "lives");
   presets_fd_ = map_fd(object_, "presets");
   counters_fd_ = map_fd(object_, "counters");
   endings_fd_ = map_fd(object_, "endings");
@@ -349,8 +349,8 @@ Result<ls_process> BpfObject::process(Pid pid) const {
   return read_entry<ls_process>(processes_fd_, pid);
 }
 
-Result<std::uint32_t> BpfObject::exec_count(Pid pid) const {
-  return read_entry<std::uint32_t>(exec_counts_fd_, pid);
+Result<std::uint32_t> BpfObject::life(Pid pid) const {
+  return read_entry<std::uint32_t>(lives_fd_, pid);
 }
 
 // A child that on_fork() adds meanwhile has the recipes of a process that is there.
@@ -376,9 +376,8 @@ Status BpfObject::add_process(Pid pid, const ls_process& process) {
   if (bpf_map_update_elem(map_fd(object_, "maybe_recorded"), &remainder, &may_be, BPF_ANY) != 0) {
     return system_error(errno, "cannot write to the map of processes");
   }
-  std::uint32_t first = 0;
-  // The count comes before the process itself: a sampled process always has a count.
-  if (bpf_map_update_elem(exec_counts_fd_, &pid, &first, BPF_ANY) == 0 &&
+  // The life comes before the process itself: a sampled process always has one.
+  if (bpf_map_update_elem(lives_fd_, &pid, &process.life, BPF_ANY) == 0 &&
       bpf_map_update_elem(processes_fd_, &pid, &process, BPF_ANY) == 0) {
     return {};
   }
@@ -400,7 +399,7 @@ Status BpfObject::update_process(Pid pid, const ls_process& process) {
 }
 
 Status BpfObject::remove_process(Pid pid) {
-  for (int map : {processes_fd_, exec_counts_fd_}) {
+  for (int map : {processes_fd_, lives_fd_}) {
     if (bpf_map_delete_elem(map, &pid) != 0 && errno != ENOENT) {
       return system_error(errno, "cannot delete from the map of processes");
     }

@@ -53,7 +53,7 @@ class BpfObject {
   // entry, kLimit that there is no room. A new process starts with 0 execs. The programs of presets
   // that its recipes name are put into their map before.
   Result<ls_process> process(Pid pid) const;
-  Result<std::uint32_t> exec_count(Pid pid) const;
+  Result<std::uint32_t> life(Pid pid) const;
   Status add_process(Pid pid, const ls_process& process);
   Status update_process(Pid pid, const ls_process& process);
   Status remove_process(Pid pid);
@@ -125,7 +125,7 @@ class BpfObject {
   int program_fd_ = -1;
   int ring_fd_ = -1;
   int processes_fd_ = -1;
-  int exec_counts_fd_ = -1;
+  int lives_fd_ = -1;
   int presets_fd_ = -1;
   int counters_fd_ = -1;
   int endings_fd_ = -1;

@@ -185,9 +185,10 @@ static __always_inline void ls_blame_task(struct ls_blamed* who, struct task_str
   who->kind = LS_BLAME_KERNEL;
   /* The idle task has the number 0. */
   if (task->pid == 0 || !ls_takes_samples(task)) return;
-  if (found->exec_count && (!found->process || ls_is_recorded(found))) {
+  if (found->life && (!found->process || ls_is_recorded(found))) {
     who->kind = LS_BLAME_THREAD;
     who->pid = ids.pid;
+    who->life = *found->life;
     who->labels = LS_UNREADABLE_VANISHED;
     return;
   }
@@ -204,6 +205,7 @@ static __always_inline _Bool ls_blame_ending(struct ls_blamed* who, const struct
   if (!thread) return 0;
   who->kind = LS_BLAME_THREAD;
   who->pid = ids.pid;
+  who->life = thread->life;
   who->labels = thread->last_labels ? thread->last_labels : thread->blame_labels;
   if (who->labels == LS_LABELS_LATER) who->labels = LS_UNREADABLE_NOT_RESIDENT;
   return 1;
@@ -309,6 +311,7 @@ int BPF_PROG(on_block, _Bool preempted, struct task_struct* leaves, struct task_
   struct ls_owner owner = {};
   ls_find_owner(&owner, leaves, ids.pid, thread->left_ns);
   if (owner.who.kind == LS_BLAME_UNKNOWN) return 0;
+  owner.who.life = thread->life; /* it is of the same process */
   struct ls_woken* woken = ls_woken_at(ids.tid);
   if (!woken) return 0;
   woken->owner = owner;
@@ -444,6 +447,7 @@ static __always_inline void ls_blame_wait(const struct ls_off_cpu* thread, __u64
   if (!here) return;
   here->key.wait.labels = thread->blame_labels;
   here->key.wait.pid = thread->pid;
+  here->key.wait.life = thread->life;
   here->key.wait.system_call = ls_reason_in_part(thread, thread->part);
   here->key.wait.part = thread->part;
   if (woken) {

@@ -25,7 +25,7 @@ struct ls_label_basis {
   __u64 plan; /* as in ls_process */
   __u64 thread_pointer;
   __u64 x28;
-  __u32 exec_count;
+  __u32 life;
   __u32 pid; /* as labelscope counts */
 };
 
@@ -80,7 +80,7 @@ static __always_inline _Bool ls_has_same_labels(const struct ls_label_memory* me
   const struct ls_label_basis* before = &memory->basis;
   return memory->what.range_count != 0 && before->plan == basis->plan &&
          before->thread_pointer == basis->thread_pointer && before->x28 == basis->x28 &&
-         before->exec_count == basis->exec_count && before->pid == basis->pid &&
+         before->life == basis->life && before->pid == basis->pid &&
          ls_has_same_bytes(&memory->what, again);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* This header has the maps that every program uses, the configuration, slots, and counters. User
- * space sets the sizes of `processes`, `exec_counts`, `presets`, `ring` and `scratch` before it
+ * space sets the sizes of `processes`, `lives`, `presets`, `ring` and `scratch` before it
  * loads them. */
 #ifndef LABELSCOPE_BPF_MAPS_BPF_H
 #define LABELSCOPE_BPF_MAPS_BPF_H
@@ -42,7 +42,7 @@ struct ls_numbers {
 struct ls_scratch {
   __u64 last_wakeup_ns;
   __u64 retries;    /* how many repeated reads this entry has scheduled, a part of their ids */
-  __u32 exec_count; /* the current count of the process */
+  __u32 life;       /* of the process (wire.h) */
   __u32 first_pointer_known; /* as in ls_process */
   __u64 ended;               /* the process has: only its kernel stack is left to look at */
   __u64 is_worker;           /* a thread of io_uring, which runs no user code */
@@ -105,23 +105,27 @@ static __always_inline void ls_note_recorded(__u32 pid) {
   if (may) *may = 1;
 }
 
-/* How often each process has executed another program since it is sampled. Only on_exec() counts
- * here. The number is not in `processes`, because user space replaces whole entries of that map,
- * and an exec at that moment would get lost. The recipes in `processes` have the count that they
- * are for, and are valid only while that is the number here. */
+/* The life of each process (wire.h). Only on_exec() changes it. It is not in `processes`, because
+ * user space replaces whole entries of that map, and an exec at that moment would get lost. The
+ * recipes in `processes` have the life that they are for, and are valid only while that is the one
+ * here. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __type(key, __u32);
   __type(value, __u32);
   __uint(max_entries, 4096);
-} exec_counts SEC(".maps");
+} lives SEC(".maps");
 
 /* Processes that have ended lately, by their `signal_struct`, which all threads of a process share.
  * A thread may announce its end after the last one has. */
+struct ls_ended {
+  __u32 pid;
+  __u32 life; /* its last one */
+};
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __type(key, __u64);
-  __type(value, __u32);
+  __type(value, struct ls_ended);
   __uint(max_entries, 1024);
 } ended_processes SEC(".maps");
 
@@ -184,19 +188,18 @@ static __always_inline struct ls_reading* ls_reading_at(__u32 index) {
   return own ? &own->reading : 0;
 }
 
-/* A recorded process, by its entries in both maps. User space adds the count first and removes it
- * last, so for a moment there is a count alone: an exec at that moment has to be counted, too. */
+/* A recorded process, by its entries in both maps. User space adds the life first and removes it
+ * last, so for a moment there is a life alone: an exec at that moment begins another one, too. */
 struct ls_found_process {
-  __u32* exec_count;          /* null if the process is not recorded */
+  __u32* life;                /* null if the process is not recorded */
   struct ls_process* process; /* null if it is not sampled */
   __u32 pid;
 };
 
 /* Every program finds out here which processes are recorded. */
 static __always_inline struct ls_found_process ls_find_process(__u32 pid) {
-  struct ls_found_process found = {.exec_count = bpf_map_lookup_elem(&exec_counts, &pid),
-                                   .pid = pid};
-  if (found.exec_count) found.process = bpf_map_lookup_elem(&processes, &pid);
+  struct ls_found_process found = {.life = bpf_map_lookup_elem(&lives, &pid), .pid = pid};
+  if (found.life) found.process = bpf_map_lookup_elem(&processes, &pid);
   return found;
 }
 
@@ -214,11 +217,11 @@ static __always_inline void ls_copy_process(struct ls_scratch* own,
                                             const struct ls_found_process* found) {
   const struct ls_process* process = found->process;
   __builtin_memcpy(&own->reading.recipes, &process->recipes, sizeof(process->recipes));
-  own->exec_count = *found->exec_count;
+  own->life = *found->life;
   own->first_pointer_known = process->first_pointer_known;
   own->plan = process->plan;
   ls_reload();
-  if (own->exec_count != process->exec_count || !ls_is_entry_of(process, found->pid)) {
+  if (own->life != process->life || !ls_is_entry_of(process, found->pid)) {
     own->reading.recipes.count = 1;
     own->reading.recipes.recipe[0].kind = LS_RECIPE_NOT_RELOCATED;
   }

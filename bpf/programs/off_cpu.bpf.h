@@ -81,11 +81,11 @@ static __always_inline void ls_add_late(struct ls_off_cpu* thread, struct ls_num
     if (count == 0) continue;
     __sync_fetch_and_add(&thread->late_ns[part], -ns);
     __sync_fetch_and_add(&thread->late_count[part], -count);
-    struct ls_wait_key key = {
-        .labels = numbers.labels,
-        .pid = thread->pid,
-        .system_call = call,
-        .part = part};
+    struct ls_wait_key key = {.labels = numbers.labels,
+                              .pid = thread->pid,
+                              .life = thread->life,
+                              .system_call = call,
+                              .part = part};
     ls_add_waits(&key, ns, count);
   }
   if (config.blame) ls_blame_late(thread, numbers.blame);
@@ -111,6 +111,7 @@ static __always_inline void ls_add_held_part(struct ls_off_cpu* thread, __u32 pa
   __u64 ns = held->ns[part];
   struct ls_wait_key key = {.labels = held->labels,
                             .pid = thread->pid,
+                            .life = thread->life,
                             .system_call = held->system_call,
                             .part = part};
   if (count == 0) return;
@@ -165,6 +166,7 @@ static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, 
   } else {
     struct ls_wait_key key = {.labels = thread->labels,
                               .pid = thread->pid,
+                              .life = thread->life,
                               .system_call = thread->system_call,
                               .part = part};
     if (!ls_try_waits(&key, ns, 1))
@@ -181,6 +183,7 @@ static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, 
 static __always_inline void ls_add_unseen(struct ls_off_cpu* thread, __u32 part, __u64 ns) {
   struct ls_wait_key key = {.labels = thread->labels,
                             .pid = thread->pid,
+                            .life = thread->life,
                             .system_call = thread->system_call,
                             .part = part};
   if (ns == 0 || part >= LS_WAIT_PARTS) return;
@@ -193,9 +196,9 @@ static __always_inline void ls_add_unseen(struct ls_off_cpu* thread, __u32 part,
  * to do with on_switch(). */
 
 /* A thread leaves its processor for the first time. Its entry would take half of the stack. */
-__noinline int ls_add_thread(__u32 tid, __u32 pid, __u64 ran_ns, __u64 now) {
+__noinline int ls_add_thread(__u32 tid, __u32 pid, __u32 life, __u64 ran_ns, __u64 now) {
   struct ls_off_cpu fresh = {
-      .pid = pid, .tid = tid, .account = {.begun_ns = now, .begun_ran_ns = ran_ns}};
+      .pid = pid, .tid = tid, .life = life, .account = {.begun_ns = now, .begun_ran_ns = ran_ns}};
   if (bpf_map_update_elem(&off_cpu_threads, &tid, &fresh, BPF_NOEXIST))
     ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
   ls_forget_woken(tid);
@@ -233,6 +236,18 @@ __noinline int ls_leave_unseen(__u32 tid, __s32 system_call, __u64 ran_ns, __u64
   return 0;
 }
 
+/* A thread has executed another program since it last waited, or its process has. What was drawn of
+ * the waits before has no sample: whatever it would show is of the new program. */
+__noinline int ls_begin_life(__u32 tid, __u32 life) {
+  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+  if (!thread) return 0;
+  ls_add_late(thread, ls_without_labels(LS_UNREADABLE_VANISHED));
+  ls_add_held(tid, 1);
+  ls_lose_drawn(thread, LS_COUNT_WAITS_OF_ENDED);
+  thread->life = life;
+  return 0;
+}
+
 /* Sends the account of a thread that ends now, and forgets the thread, unless somebody may still
  * wait for its end (`exits`: what becomes of it). */
 __noinline int ls_send_account(__u32 tid, __u64 ran_ns, __u64 now, __u32 exits) {
@@ -246,6 +261,7 @@ __noinline int ls_send_account(__u32 tid, __u64 ran_ns, __u64 now, __u32 exits) 
       .thread_ns = ran_ns,
       .pid = thread->pid,
       .tid = thread->tid,
+      .life = thread->life,
   };
   if (bpf_ringbuf_output(&ring, &waits, sizeof(waits), BPF_RB_NO_WAKEUP))
     ls_count_other(LS_COUNT_DROPPED_THREAD_WAITS);
@@ -325,7 +341,7 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_ids ids
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   /* The last thread of a process waits on, while the process is no longer known. Other threads of
    * one that is not known belong to a process that is no longer recorded. */
-  if (!found.exec_count && !exits) {
+  if (!found.life && !exits) {
     if (thread) bpf_map_delete_elem(&off_cpu_threads, &ids.tid);
     return;
   }
@@ -338,13 +354,14 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_ids ids
   __u64 ran_ns = task->se.sum_exec_runtime;
   if (!thread) {
     if (!ls_is_recorded(&found) || exits) return;
-    ls_add_thread(ids.tid, ids.pid, ran_ns, now);
+    ls_add_thread(ids.tid, ids.pid, *found.life, ran_ns, now);
     thread = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
     if (!thread) return;
   } else if (found.process && !ls_is_recorded(&found)) {
     return;
   }
   if (thread->left_ns != 0) ls_return_unseen(ids.tid, ran_ns, now);
+  if (found.life && *found.life != thread->life) ls_begin_life(ids.tid, *found.life);
   struct ls_numbers numbers = ls_without_labels(LS_UNREADABLE_VANISHED);
   /* While labels are missing, they stay so: the thread is still in the kernel. */
   const _Bool waits_for_them = thread->labels == LS_LABELS_LATER && thread->at_work;
@@ -492,6 +509,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct* task) {
   if (ids.pid == 0 || !ls_is_recorded(&found)) return 0;
   struct ls_off_cpu fresh = {.pid = ids.pid,
                              .tid = ids.tid,
+                             .life = *found.life,
                              .left_ns = bpf_ktime_get_ns(),
                              .labels = LS_LABELS_LATER,
                              .blame_labels = LS_LABELS_LATER,
@@ -543,6 +561,8 @@ static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
                                             struct ls_off_cpu* thread) {
   struct ls_slot slot = {LS_COUNTERS_OTHERS, index};
   ls_read_patiently(index, own, thread->pid);
+  __u32 tid = thread->tid;
+  if (!own->ended && own->life != thread->life) ls_begin_life(tid, own->life);
   if (thread->labels == LS_LABELS_LATER) {
     /* A wait that comes from now on has its labels. */
     ls_note_late_read(thread, own->reading.labels.head.outcome);
@@ -558,6 +578,7 @@ static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
   own->sample.retry_id = 0;
   own->sample.thread_ns = ls_current_thread().time_ns;
   own->sample.pid = thread->pid;
+  own->sample.life = thread->life;
   own->sample.tid = ls_current_ids().tid;
   own->sample.identity = ls_current_identity();
   own->sample.system_call = thread->system_call;

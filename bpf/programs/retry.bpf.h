@@ -38,7 +38,7 @@ struct ls_retry {
   struct bpf_task_work work;
   __u64 id;
   __u32 pid; /* as labelscope counts */
-  __u32 exec_count;
+  __u32 life;
   __u32 unsent; /* the sample was dropped, so its labels are not needed */
   __u32 reserved;
   __u64 x28; /* as in the sample's reading */
@@ -134,7 +134,7 @@ static __always_inline void ls_observe_again(__u32 index, struct ls_scratch* own
                                              const struct ls_retry* retry) {
   struct ls_found_process found = ls_find_process(retry->pid);
   if (found.process) ls_copy_process(own, &found);
-  if (!found.process || own->exec_count != retry->exec_count) {
+  if (!found.process || own->life != retry->life) {
     ls_clear_labels(&own->reading.labels);
     own->reading.labels.head.outcome = LS_UNREADABLE_VANISHED;
     return;
@@ -207,7 +207,7 @@ static __always_inline __u64 ls_schedule_retry(struct ls_slot slot, struct ls_sc
   struct task_struct* task = bpf_get_current_task_btf();
   __u32 key = (__u32)bpf_get_current_pid_tgid();
   struct ls_retry fresh = {
-      .pid = own->sample.pid, .exec_count = own->exec_count, .x28 = own->reading.x28};
+      .pid = own->sample.pid, .life = own->life, .x28 = own->reading.x28};
   struct ls_retry* retry = 0;
 
   if (task->flags & LS_TASK_EXITING) {

@@ -15,7 +15,8 @@
 #else
 /* Without call frame information there is nothing to keep for a process. */
 #define ls_unwind_by_tables(registers, slot, own) ((void)(registers), (void)(slot))
-#define ls_unwind_on_fork(parent, child) ((void)(parent), (void)(child))
+#define ls_unwind_on_fork(parent, parent_life, child, child_life) \
+  ((void)(parent), (void)(parent_life), (void)(child), (void)(child_life))
 #define ls_unwind_on_exit(pid) (void)(pid)
 #endif
 
@@ -99,8 +100,9 @@ static __always_inline void ls_take_own_stack(struct ls_slot slot, struct ls_scr
 }
 
 /* The child has its parent's address space. */
-static __always_inline void ls_stack_on_fork(__u32 parent, __u32 child) {
-  ls_unwind_on_fork(parent, child);
+static __always_inline void ls_stack_on_fork(__u32 parent, __u32 parent_life, __u32 child,
+                                             __u32 child_life) {
+  ls_unwind_on_fork(parent, parent_life, child, child_life);
 }
 
 /* This is called when the last thread of the process ends. */

@@ -90,9 +90,10 @@ static __always_inline struct ls_scratch* ls_observe(const struct ls_moment* mom
     return 0;
   }
   struct ls_found_process found = ls_find_process(ids.pid);
+  const struct ls_ending* ending = found.process ? 0 : ls_current_ending();
   const _Bool is_ours =
-      found.process && found.process->until_exec && found.process->exec_count == *found.exec_count;
-  if (is_ours || (!found.process && !ls_is_ending())) {
+      found.process && found.process->until_exec && found.process->life == *found.life;
+  if (is_ours || (!found.process && !ending)) {
     ls_count(slot, LS_COUNT_FOREIGN);
     return 0;
   }
@@ -116,8 +117,10 @@ static __always_inline struct ls_scratch* ls_observe(const struct ls_moment* mom
     own->reading.x28 = ls_wanted_x28(moment->registers, &own->reading.recipes);
     ls_read_current(slot.index, own);
   } else {
+    own->life = ending ? ending->life : 0; /* it is not null here */
     ls_note_ended(own);
   }
+  own->sample.life = own->life;
 #ifdef LS_WITH_RETRY
   own->sample.retry_id = own->reading.fault.size ? ls_schedule_retry(slot, own) : 0;
   if (own->sample.retry_id) {

@@ -64,10 +64,12 @@ struct {
   __uint(max_entries, 4096);
 } unwind_processes SEC(".maps");
 
-static __always_inline void ls_unwind_on_fork(__u32 parent, __u32 child) {
+static __always_inline void ls_unwind_on_fork(__u32 parent, __u32 parent_life, __u32 child,
+                                              __u32 child_life) {
   struct ls_unwind_process* process = bpf_map_lookup_elem(&unwind_processes, &parent);
-  if (!process) return;
+  if (!process || process->life != parent_life) return;
   struct ls_unwind_process same = *process;
+  same.life = child_life;
   bpf_map_update_elem(&unwind_processes, &child, &same, BPF_ANY);
 }
 
@@ -210,7 +212,7 @@ static __always_inline void ls_start_unwinding(const bpf_user_pt_regs_t* registe
   w->at.end = 0;
   w->window.size = 0;
   w->process.count = 0;
-  if (process && process->exec_count == own->exec_count) w->process = *process;
+  if (process && process->life == own->life) w->process = *process;
   s->mark = 0;
   w->fp_frames = 0;
   w->returned = 0;

@@ -144,6 +144,7 @@ static __always_inline _Bool ls_name(struct ls_scratch* own, __u32 pid, __u64 nu
   if (!bpf_map_lookup_elem(&label_numbers, &number)) {
     own->label_set.number = number;
     own->label_set.pid = pid;
+    own->label_set.life = own->life;
     own->label_set.choice = choice;
     if (!ls_send_labels_behind(own, &own->label_set.record, sizeof(own->label_set),
                                LS_RECORD_LABEL_SET)) {
@@ -170,7 +171,7 @@ __noinline int ls_name_labels(__u32 index, __u32 pid) {
   struct ls_scratch* own = ls_scratch_at(index);
   if (!own) return 0;
   const _Bool by_choice = ls_chooses_blame();
-  const __u64 process = (__u64)own->exec_count << 32 | pid;
+  const __u64 process = (__u64)own->life << 32 | pid;
   struct ls_numbers numbers = {.labels = ls_number_at(index, process, LS_CHOICE_OF_WAITS)};
   ls_reload();
   if (ls_is_told(&numbers, by_choice)) {

@@ -70,7 +70,7 @@ static __always_inline __s32 ls_system_call_of(struct task_struct* task) {
 
 static __always_inline _Bool ls_is_recorded(const struct ls_found_process* found) {
   const struct ls_process* process = found->process;
-  return process && !(process->until_exec && process->exec_count == *found->exec_count);
+  return process && !(process->until_exec && process->life == *found->life);
 }
 
 /* Labels that have one number in both, since there are none. */
@@ -115,7 +115,7 @@ static __always_inline struct ls_numbers ls_labels_at_leaving(const struct ls_fo
       .plan = process->plan,
       .thread_pointer = ls_known_pointer(process->first_pointer_known, ls_current_thread().pointer),
       .x28 = ls_wanted_x28(0, &process->recipes),
-      .exec_count = *found->exec_count,
+      .life = *found->life,
       .pid = ids.pid};
   struct ls_label_memory* memory = ls_label_memory_of_current();
   if (memory && memory->rest) {

@@ -49,7 +49,8 @@ void LoadedSampler::take(std::span<const std::byte> bytes) {
   } else if (auto* set = std::get_if<LabelSetRecord>(&*record)) {
     label_bytes_.clear();
     append_label_bytes(set->labels, label_bytes_);
-    handler_->on_label_set(set->pid, set->number, label_bytes_, set->choice == LS_CHOICE_OF_BLAME);
+    handler_->on_label_set(set->process, set->number, label_bytes_,
+                           set->choice == LS_CHOICE_OF_BLAME);
   }
 }
 
@@ -73,32 +74,34 @@ void LoadedSampler::take_answer(const AnswerRecord& answer) {
 }
 
 void LoadedSampler::take_thread_end(const ThreadEndRecord& end) {
-  if (!is_of_recording(end.pid, end.tid, end.identity, end.time_ns)) return;
+  if (!is_of_recording(end.process.pid, end.tid, end.identity, end.time_ns)) return;
   held_.give_up_of(end, [this](const SampleRecord& sample) { hand_out(sample); });
-  hand_out(clocks_.end(end.pid, end.tid, end.identity, end.thread_ns));
+  hand_out(clocks_.end(end.process.pid, end.tid, end.identity, end.thread_ns), end.process.life);
 }
 
 void LoadedSampler::take_process(const ProcessRecord& event) {
   // Of a child that was added before the start, the tables know more than its parent's have.
   const bool was_set =
       processes_->contains(event.pid) && event.time_ns != 0 && event.time_ns < began_ns_;
+  const ProcessKey before = key_of(event.pid);
   if (!processes_->adopt(event)) return;
+  const ProcessKey now{event.pid, event.life};
   switch (event.kind) {
     case ProcessRecord::Kind::kFork:
       clocks_.forget_identity(Tid{raw(event.pid)});
-      if (!was_set) tables_->on_fork(event.parent, event.pid);
-      handler_->on_fork(event.parent, event.pid);
+      if (!was_set) tables_->on_fork({event.parent, event.from_life}, now);
+      handler_->on_fork(event.parent, now);
       break;
     case ProcessRecord::Kind::kExec:
       reports_->take_until(event.time_ns, *handler_);
       // What is read again now is another program's.
       held_.give_up_of(event.pid, [this](const SampleRecord& sample) { hand_out(sample); });
-      take_exec(event);
+      take_exec(event, before);
       if (waits_) waits_->on_exec(event);
       reports_->on_exec();
       // At once: to plan it takes longer than many programs run.
       tables_->set(event.pid, nullptr);
-      handler_->on_exec(event.pid);
+      handler_->on_exec(now, event.comm);
       break;
     case ProcessRecord::Kind::kExit:
       tables_->forget(event.pid);
@@ -111,7 +114,7 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
 
 // If another thread than the first has called exec, it goes on under the first thread's number, and
 // the first thread's account ends here.
-void LoadedSampler::take_exec(const ProcessRecord& event) {
+void LoadedSampler::take_exec(const ProcessRecord& event, ProcessKey before) {
   if (event.time_ns == 0) {
     clocks_.note_unseen_exec(event.pid);
     return;
@@ -122,8 +125,8 @@ void LoadedSampler::take_exec(const ProcessRecord& event) {
   }
   const auto ended = clocks_.exec(event.pid, event.former, event.identity, event.thread_ns);
   if (!ended) return;
-  handler_->on_thread_end(event.pid, Tid{raw(event.pid)}, 0);
-  hand_out(ended);
+  handler_->on_thread_end(before, Tid{raw(event.pid)}, 0);
+  hand_out(ended, before.life);
 }
 
 void LoadedSampler::hand_out(const SampleRecord& sample) {
@@ -131,8 +134,9 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   append_label_bytes(sample.labels, label_bytes_);
   Sample handed = sample;
   // The record of its fork was lost, and with it that of the end of what had this number before.
-  if (!processes_->contains(sample.pid)) clocks_.forget_identity(Tid{raw(sample.pid)});
-  const auto clock = clocks_.at(sample.pid, sample.tid, sample.identity, sample.thread_ns);
+  const Pid pid = sample.process.pid;
+  if (!processes_->contains(pid)) clocks_.forget_identity(Tid{raw(pid)});
+  const auto clock = clocks_.at(pid, sample.tid, sample.identity, sample.thread_ns);
   handed.tid = clock.tid;
   handed.thread_ns = clock.ran_ns;
   handed.outcome = sample.labels.outcome;
@@ -140,15 +144,15 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   handed.label_bytes = label_bytes_;
   // The stack leads into a mapping that no record has announced: the kernel had no room for the
   // record, or has not written it yet.
-  if (sample.stack.end == LS_STACK_NO_MAPPING) tables_->on_mapping(sample.pid);
+  if (sample.stack.end == LS_STACK_NO_MAPPING) tables_->on_mapping(pid);
   if (sample.stack.end == LS_STACK_NO_TABLE && !sample.stack.user.empty()) {
-    tables_->want(sample.pid, sample.stack.user.back() & ~LS_FRAME_BY_FP);
+    tables_->want(pid, sample.stack.user.back() & ~LS_FRAME_BY_FP);
   }
   handler_->on_sample(handed);
 }
 
-void LoadedSampler::hand_out(const std::optional<ThreadClocks::Time>& ended) {
-  if (ended) handler_->on_thread_end(ended->pid, ended->tid, ended->ran_ns);
+void LoadedSampler::hand_out(const std::optional<ThreadClocks::Time>& ended, std::uint32_t life) {
+  if (ended) handler_->on_thread_end({ended->pid, life}, ended->tid, ended->ran_ns);
 }
 
 Status LoadedSampler::wait(milliseconds timeout) {
@@ -204,8 +208,7 @@ Status LoadedSampler::look_at_counters() {
   lost_events_ = lost;
 
   for (const ProcessRecord& event : processes_->missed()) {
-    // missed() adds an exec behind each fork, so each process counts once.
-    if (event.kind != ProcessRecord::Kind::kFork) ++own_.events_recovered;
+    ++own_.events_recovered;
     take_process(event);
   }
   return {};

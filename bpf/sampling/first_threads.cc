@@ -17,12 +17,12 @@ constexpr milliseconds kStarted{500};
 
 }  // namespace
 
-bool FirstThreads::ask(Pid pid, std::uint32_t exec_count) {
+bool FirstThreads::ask(Pid pid, std::uint32_t life) {
   const auto now = Clock::now();
   auto [entry, fresh] = threads_.try_emplace(pid);
   Thread& thread = entry->second;
-  if (fresh || thread.exec_count != exec_count)
-    thread = {exec_count, now, now, kFirstDelay, false, false, false};
+  if (fresh || thread.life != life)
+    thread = {life, now, now, kFirstDelay, false, false, false};
   if (thread.for_good) return true;
   const auto saved = refresh_saved_pointer(pid);
   thread.refused = !saved;
@@ -33,16 +33,16 @@ bool FirstThreads::ask(Pid pid, std::uint32_t exec_count) {
   return thread.known;
 }
 
-bool FirstThreads::has_asked(Pid pid, std::uint32_t exec_count) const {
+bool FirstThreads::has_asked(Pid pid, std::uint32_t life) const {
   auto known = threads_.find(pid);
-  return known != threads_.end() && known->second.exec_count == exec_count;
+  return known != threads_.end() && known->second.life == life;
 }
 
 std::vector<std::pair<Pid, std::uint32_t>> FirstThreads::due() const {
   std::vector<std::pair<Pid, std::uint32_t>> due;
   const auto now = Clock::now();
   for (const auto& [pid, thread] : threads_) {
-    if (!thread.known && thread.ask_next <= now) due.emplace_back(pid, thread.exec_count);
+    if (!thread.known && thread.ask_next <= now) due.emplace_back(pid, thread.life);
   }
   return due;
 }

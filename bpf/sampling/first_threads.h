@@ -18,11 +18,11 @@ class FirstThreads {
   using Clock = std::chrono::steady_clock;
 
   // Returns whether the saved pointer is known to be right for this program of the process. The
-  // caller counts `exec_count`. The thread is stopped to find out, unless the answer is known for
+  // caller counts `life`. The thread is stopped to find out, unless the answer is known for
   // good.
-  bool ask(Pid pid, std::uint32_t exec_count);
+  bool ask(Pid pid, std::uint32_t life);
   // Returns whether ask() was called for this program.
-  bool has_asked(Pid pid, std::uint32_t exec_count) const;
+  bool has_asked(Pid pid, std::uint32_t life) const;
   // Returns the processes and programs for which it is time to ask again.
   std::vector<std::pair<Pid, std::uint32_t>> due() const;
   void forget(Pid pid) { threads_.erase(pid); }
@@ -32,7 +32,7 @@ class FirstThreads {
 
  private:
   struct Thread {
-    std::uint32_t exec_count = 0;
+    std::uint32_t life = 0;
     Clock::time_point first_asked;
     Clock::time_point ask_next;
     std::chrono::milliseconds delay{};

@@ -34,7 +34,7 @@ bool HeldSamples::hold(const SampleRecord& sample, std::span<const std::byte> re
   std::memcpy(words.data(), record.data(), words.size() * sizeof(std::uint64_t));
   return held_
       .try_emplace(sample.retry_id,
-                   Held{sample.pid, sample.identity, sample.time_ns, std::move(words)})
+                   Held{sample.process, sample.identity, sample.time_ns, std::move(words)})
       .second;
 }
 
@@ -65,14 +65,14 @@ void HeldSamples::give_up(const std::function<void(const SampleRecord&)>& hand_o
 }
 
 void HeldSamples::give_up_of(Pid pid, const std::function<void(const SampleRecord&)>& hand_out) {
-  give_up_those([pid](const Held& held) { return held.pid == pid; }, hand_out);
+  give_up_those([pid](const Held& held) { return held.process.pid == pid; }, hand_out);
 }
 
 void HeldSamples::give_up_of(const ThreadEndRecord& end,
                              const std::function<void(const SampleRecord&)>& hand_out) {
   if (held_.empty()) return;
   give_up_those(
-      [&](const Held& held) { return held.pid == end.pid && held.identity == end.identity; },
+      [&](const Held& held) { return held.process.pid == end.process.pid && held.identity == end.identity; },
       hand_out);
 }
 

@@ -35,7 +35,7 @@ class HeldSamples {
 
  private:
   struct Held {
-    Pid pid{};
+    ProcessKey process;
     std::uint32_t identity = 0;
     std::uint64_t time_ns = 0;
     std::vector<std::uint64_t> words;  // the record, which must be 8-aligned

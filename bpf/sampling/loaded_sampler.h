@@ -73,6 +73,7 @@ class LoadedSampler final : public BpfSampler {
     if (waits_) object_->forget_waits(pid);
     return status;
   }
+  ProcessKey key_of(Pid pid) const override { return {pid, processes_->life(pid)}; }
   const OneLook* first_look(Pid pid) const override { return looks_.of(pid); }
   Status start() override;
   Status wake_on(int fd) override;
@@ -111,8 +112,8 @@ class LoadedSampler final : public BpfSampler {
   void take_answer(const AnswerRecord& answer);
   void take_thread_end(const ThreadEndRecord& end);
   void take_process(const ProcessRecord& event);
-  void take_exec(const ProcessRecord& event);
-  void hand_out(const std::optional<ThreadClocks::Time>& ended);
+  void take_exec(const ProcessRecord& event, ProcessKey before);
+  void hand_out(const std::optional<ThreadClocks::Time>& ended, std::uint32_t life);
   void hand_out(const SampleRecord& sample);
   Status wait(std::chrono::milliseconds timeout);
   Status consume(EventHandler& handler);

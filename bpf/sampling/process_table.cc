@@ -31,6 +31,13 @@ bool is_over(Pid pid) {
   return !gone || gone == std::errc::no_such_file_or_directory;
 }
 
+std::uint64_t now_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
 Error ended(Pid pid) {
   return {ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " has ended"};
 }
@@ -55,17 +62,18 @@ Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes, bool u
   auto current = object_.process(pid);
   if (!current && current.error().code != ErrorCode::kNotFound) return std::move(current).error();
   if (!current) return add(pid, value);
-  auto exec_count = object_.exec_count(pid);
-  if (!exec_count) {
-    if (exec_count.error().code == ErrorCode::kNotFound) return ended(pid);
-    return std::move(exec_count).error();
+  auto life = object_.life(pid);
+  if (!life) {
+    if (life.error().code == ErrorCode::kNotFound) return ended(pid);
+    return std::move(life).error();
   }
-  // An exec from here on does no harm: `exec_count` then no longer fits, so the BPF programs do not
+  // An exec from here on does no harm: `life` then no longer fits, so the BPF programs do not
   // use these recipes.
-  value.exec_count = exec_counts_.try_emplace(raw(pid), *exec_count).first->second;
+  value.life = lives_.try_emplace(raw(pid), Lives{current->born, *life}).first->second.now;
+  value.born = current->born;
   value.parent = current->parent;
   value.first_pointer_known = knows_first_pointer(pid, value, &*current);
-  if (value.exec_count != *exec_count) {
+  if (value.life != *life) {
     return Error{ErrorCode::kVanished,
                  "process " + std::to_string(raw(pid)) + " has executed another program meanwhile"};
   }
@@ -75,6 +83,7 @@ Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes, bool u
 
 Status ProcessTable::add(Pid pid, ls_process& value) {
   if (contains(pid)) return ended(pid);
+  value.born = value.life = ls_life_at(now_ns());
   value.first_pointer_known = knows_first_pointer(pid, value, nullptr);
   if (Status status = object_.add_process(pid, value); !status) return status;
   if (is_over(pid)) {
@@ -83,72 +92,74 @@ Status ProcessTable::add(Pid pid, ls_process& value) {
     Status removed = object_.remove_process(pid);
     return removed ? Status(ended(pid)) : removed;
   }
-  exec_counts_[raw(pid)] = value.exec_count;
+  lives_[raw(pid)] = {value.born, value.life};
   return {};
 }
 
 Status ProcessTable::remove(Pid pid) {
-  exec_counts_.erase(raw(pid));
+  lives_.erase(raw(pid));
   first_threads_.forget(pid);
   return object_.remove_process(pid);
 }
 
 std::vector<Pid> ProcessTable::pids() const {
   std::vector<Pid> all;
-  for (const auto& [pid, exec_count] : exec_counts_) all.push_back(Pid{pid});
+  for (const auto& [pid, life] : lives_) all.push_back(Pid{pid});
   return all;
 }
 
 bool ProcessTable::adopt(const ProcessRecord& event) {
-  auto known = exec_counts_.find(raw(event.pid));
+  auto known = lives_.find(raw(event.pid));
   switch (event.kind) {
     case ProcessRecord::Kind::kFork:
-      exec_counts_[raw(event.pid)] = event.exec_count;
+      lives_[raw(event.pid)] = {event.life, event.life};
       return true;
     case ProcessRecord::Kind::kExec:
-      if (known == exec_counts_.end() || known->second == event.exec_count) return false;
-      known->second = event.exec_count;
+      if (known == lives_.end() || known->second.now == event.life) return false;
+      known->second.now = event.life;
       return true;
     case ProcessRecord::Kind::kExit:
       first_threads_.forget(event.pid);
-      return exec_counts_.erase(raw(event.pid)) != 0;
+      return lives_.erase(raw(event.pid)) != 0;
   }
   return false;
 }
 
 std::vector<ProcessRecord> ProcessTable::missed() const {
-  std::set<Pid> gone;
-  for (Pid pid : pids()) {
-    auto entry = object_.process(pid);
-    if (!entry && entry.error().code == ErrorCode::kNotFound) gone.insert(pid);
-  }
   std::vector<Present> present;
   for (Pid pid : object_.pids()) {
     auto entry = object_.process(pid);
-    auto exec_count = object_.exec_count(pid);
-    if (!entry || !exec_count) continue;  // it has ended since
-    present.push_back({pid, static_cast<Pid>(entry->parent), *exec_count});
+    auto life = object_.life(pid);
+    if (!entry || !life) continue;  // it has ended since
+    present.push_back({pid, static_cast<Pid>(entry->parent), {entry->born, *life}});
   }
-  return missed(exec_counts_, gone, present);
+  return missed(lives_, present);
 }
 
-std::vector<ProcessRecord> ProcessTable::missed(const std::unordered_map<int, std::uint32_t>& known,
-                                                const std::set<Pid>& gone,
+std::vector<ProcessRecord> ProcessTable::missed(const std::unordered_map<int, Lives>& known,
                                                 std::span<const Present> present) {
   std::vector<ProcessRecord> events;
-  events.reserve(gone.size());
-  for (Pid pid : gone) events.push_back({.kind = ProcessRecord::Kind::kExit, .pid = pid});
+  std::unordered_map<int, Lives> now;
+  for (const Present& process : present) now[raw(process.pid)] = process.lives;
+  // A new process may have the number of one that has ended.
+  for (const auto& [pid, lives] : known) {
+    const auto there = now.find(pid);
+    if (there != now.end() && there->second.born == lives.born) continue;
+    events.push_back({.kind = ProcessRecord::Kind::kExit, .pid = Pid{pid}, .life = lives.now});
+  }
   for (const Present& process : present) {
     const auto before = known.find(raw(process.pid));
-    // A new process may have the number of one that has just ended.
-    if (before == known.end() || gone.contains(process.pid)) {
-      events.push_back(
-          {.kind = ProcessRecord::Kind::kFork, .pid = process.pid, .parent = process.parent});
-    } else if (before->second == process.exec_count) {
-      continue;
+    const Lives lives = process.lives;
+    const bool is_new = before == known.end() || before->second.born != lives.born;
+    if (is_new) {
+      events.push_back({.kind = ProcessRecord::Kind::kFork,
+                        .pid = process.pid,
+                        .parent = process.parent,
+                        .life = lives.born});
     }
+    if (lives.now == (is_new ? lives.born : before->second.now)) continue;
     events.push_back(
-        {.kind = ProcessRecord::Kind::kExec, .pid = process.pid, .exec_count = process.exec_count});
+        {.kind = ProcessRecord::Kind::kExec, .pid = process.pid, .life = lives.now});
   }
   return events;
 }
@@ -156,9 +167,9 @@ std::vector<ProcessRecord> ProcessTable::missed(const std::unordered_map<int, st
 // `current` is the entry in the map; for a forked child on_fork() has written it.
 bool ProcessTable::knows_first_pointer(Pid pid, const ls_process& value,
                                        const ls_process* current) {
-  const bool known = current != nullptr && current->exec_count == value.exec_count &&
+  const bool known = current != nullptr && current->life == value.life &&
                      current->first_pointer_known != 0;
-  if (!kSavedPointerLags || (known && !first_threads_.has_asked(pid, value.exec_count))) {
+  if (!kSavedPointerLags || (known && !first_threads_.has_asked(pid, value.life))) {
     return true;
   }
   const std::span recipes(value.recipes.recipe, value.recipes.count);
@@ -166,14 +177,14 @@ bool ProcessTable::knows_first_pointer(Pid pid, const ls_process& value,
     return recipe.kind == LS_TP_OFFSET || recipe.kind == LS_DTV_SLOT;
   });
   if (!wanted) return known;
-  return first_threads_.ask(pid, value.exec_count) || known;
+  return first_threads_.ask(pid, value.life) || known;
 }
 
 void ProcessTable::ask_first_threads() {
-  for (const auto& [pid, exec_count] : first_threads_.due()) {
-    if (!first_threads_.ask(pid, exec_count)) continue;
+  for (const auto& [pid, life] : first_threads_.due()) {
+    if (!first_threads_.ask(pid, life)) continue;
     auto process = object_.process(pid);
-    if (!process || process->exec_count != exec_count) continue;
+    if (!process || process->life != life) continue;
     process->first_pointer_known = 1;
     // The process may have ended just now.
     static_cast<void>(object_.update_process(pid, *process));

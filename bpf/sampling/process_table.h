@@ -2,13 +2,12 @@
 // of processes, too (fork, exec, exit). The changes come by the ring buffer, and after lost records
 // by comparing with the map:
 //
-//   BPF maps `processes`, `exec_counts` <---- set(), remove()
+//   BPF maps `processes`, `lives` <----------- set(), remove()
 //             | records                            |
 //             +---------- adopt(), missed() --> ProcessTable
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +27,12 @@ class ProcessTable {
   // `until_exec`: it is a child of ours that is to execute the program.
   Status set(Pid pid, std::span<const ls_tls_recipe> recipes, bool until_exec = false);
   Status remove(Pid pid);
-  bool contains(Pid pid) const { return exec_counts_.contains(raw(pid)); }
+  bool contains(Pid pid) const { return lives_.contains(raw(pid)); }
+  // Returns the life of a process, as of the last record; 0 if there is no such process.
+  std::uint32_t life(Pid pid) const {
+    const auto known = lives_.find(raw(pid));
+    return known == lives_.end() ? 0 : known->second.now;
+  }
   std::vector<Pid> pids() const;
 
   // Takes a record. Returns false if its content is known already, or is about a process that was
@@ -36,15 +40,18 @@ class ProcessTable {
   bool adopt(const ProcessRecord& event);
   // Returns what lost records would have reported, for adopt().
   std::vector<ProcessRecord> missed() const;
-  // The same from known execs by process and the content of the map: first some known processes
-  // were `gone`, then these were `present`. Another process may have a number by then.
+  // The lives of a process (wire.h): that with which it began, and that of its program.
+  struct Lives {
+    std::uint32_t born = 0;
+    std::uint32_t now = 0;
+  };
+  // The same from what is known, by process, and the content of the map.
   struct Present {
     Pid pid{};
     Pid parent{};
-    std::uint32_t exec_count = 0;
+    Lives lives;
   };
-  static std::vector<ProcessRecord> missed(const std::unordered_map<int, std::uint32_t>& known,
-                                           const std::set<Pid>& gone,
+  static std::vector<ProcessRecord> missed(const std::unordered_map<int, Lives>& known,
                                            std::span<const Present> present);
 
   // Asks again, if it is time, for which first threads the kernel's saved pointer is right.
@@ -58,7 +65,7 @@ class ProcessTable {
 
   BpfObject& object_;
   FirstThreads first_threads_;
-  std::unordered_map<int, std::uint32_t> exec_counts_;  // by process, as they were handed out
+  std::unordered_map<int, Lives> lives_;  // by process, as they were handed out
 };
 
 }  // namespace labelscope

@@ -57,8 +57,8 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   auto tables = StackTables::open(
       options, sampler->object_->object(),
       [object = sampler->object_.get()](Pid pid) -> std::optional<std::uint32_t> {
-        auto count = object->exec_count(pid);
-        return count ? std::optional(*count) : std::nullopt;
+        auto life = object->life(pid);
+        return life ? std::optional(*life) : std::nullopt;
       },
       sampler->object_->take_first_parts());
   if (!tables) return std::move(tables).error();
@@ -162,7 +162,9 @@ Status LoadedSampler::stop(EventHandler& handler) {
   held_.give_up([this](const SampleRecord& sample) { hand_out(sample); });
   for (const ls_ending& ending : object_->unsent_ends()) take_ending(ending);
   for (const ls_ending& ending : object_->endings()) take_ending(ending);
-  for (const ThreadClocks::Time& ended : clocks_.take_frozen()) hand_out(ended);
+  for (const ThreadClocks::Time& ended : clocks_.take_frozen()) {
+    hand_out(ended, key_of(ended.pid).life);
+  }
   return {};
 }
 
@@ -178,7 +180,7 @@ void LoadedSampler::take_ending(const ls_ending& ending) {
   const auto pid = static_cast<Pid>(ending.pid);
   const auto tid = static_cast<Tid>(ending.tid);
   if (!is_of_recording(pid, tid, ending.identity, ending.time_ns)) return;
-  hand_out(clocks_.end(pid, tid, ending.identity, ending.thread_ns));
+  hand_out(clocks_.end(pid, tid, ending.identity, ending.thread_ns), ending.life);
 }
 
 // Waits for repeated reads, and gives up on those that do not come. Then takes the final counters,

@@ -139,7 +139,10 @@ Status WaitingThreads::begin(Pid pid, const WaitAccounts& accounts) {
   auto threads = read_thread_times(pid);
   if (!threads) return std::move(threads).error();
   ls_off_cpu wait{};
+  const auto life = object_.life(pid);
+  if (!life) return life.error();
   wait.pid = static_cast<std::uint32_t>(raw(pid));
+  wait.life = *life;
   wait.labels = LS_LABELS_LATER;
   wait.blame_labels = LS_LABELS_LATER;
   const bool of_32_bits = runs_32_bit_program(pid);
@@ -237,7 +240,7 @@ void WaitingThreads::take(Tid tid, const ls_off_cpu& thread, const __u64 (&parts
   std::vector<std::byte> labels;
   Sample sample;
   sample.time_ns = closed_ns_;
-  sample.pid = Pid{static_cast<std::int32_t>(thread.pid)};
+  sample.process = {static_cast<Pid>(thread.pid), thread.life};
   sample.tid = tid;
   sample.system_call = thread.system_call;
   sample.outcome = LS_UNREADABLE_VANISHED;
@@ -290,7 +293,7 @@ std::uint64_t labels_of(std::uint64_t number) {
 
 WaitTotal total_of(const ls_wait_key& key) {
   WaitTotal made;
-  made.pid = Pid{static_cast<std::int32_t>(key.pid)};
+  made.process = {static_cast<Pid>(key.pid), key.life};
   made.kind = kKindOfPart[key.part];
   made.system_call = key.system_call;
   made.labels = labels_of(key.labels);
@@ -334,10 +337,13 @@ std::vector<BlameTotal> blame_of(std::span<const std::pair<ls_blame_key, ls_blam
     made.wait.time_ns = total.ns;
     made.wait.count = total.count;
     made.kind = static_cast<ls_blame_kind>(key.who.kind);
-    made.pid = Pid{static_cast<std::int32_t>(key.who.pid)};
     made.labels = labels_of(key.who.labels);
-    const auto* comm = reinterpret_cast<const char*>(key.who.comm);
-    made.name.assign(comm, strnlen(comm, sizeof key.who.comm));
+    if (made.kind == LS_BLAME_PROCESS) {
+      const auto* comm = reinterpret_cast<const char*>(key.who.comm);
+      made.name.assign(comm, strnlen(comm, sizeof key.who.comm));
+    } else if (made.kind == LS_BLAME_THREAD || made.kind == LS_BLAME_OWNER) {
+      made.process = {static_cast<Pid>(key.who.pid), key.who.life};
+    }
     all.push_back(std::move(made));
   }
   return all;

@@ -20,6 +20,7 @@
 #include "labelscope/result.h"
 #include "labelscope/unique_fd.h"
 #include "sampling/counters.h"
+#include "sampling/process_key.h"
 
 struct bpf_object;
 
@@ -27,14 +28,13 @@ namespace labelscope {
 
 class StackTables {
  public:
-  // Returns how often the process has executed another program (wire.h), or nullopt if it has
-  // ended.
-  using ExecCount = std::function<std::optional<std::uint32_t>(Pid)>;
+  // Returns the life of the process (wire.h), or nullopt if it has ended.
+  using LifeOf = std::function<std::optional<std::uint32_t>(Pid)>;
 
   // Opens the tables that the call graph of these options needs, with the maps of the loaded
   // object.
   static Result<std::unique_ptr<StackTables>> open(const SamplerOptions& options,
-                                                   const bpf_object* object, ExecCount exec_count,
+                                                   const bpf_object* object, LifeOf life,
                                                    FirstParts first = {});
 
   StackTables() = default;
@@ -50,7 +50,7 @@ class StackTables {
   // before they are all there.
   virtual void expect(UniqueFd /*program*/) {}
   virtual void forget(Pid /*pid*/) {}
-  virtual void on_fork(Pid /*parent*/, Pid /*child*/) {}
+  virtual void on_fork(ProcessKey /*parent*/, ProcessKey /*child*/) {}
   virtual void on_mapping(Pid /*pid*/) {}
   // Reads the mappings of the process now, however often it has changed them.
   virtual void look_again(Pid /*pid*/) {}

@@ -133,7 +133,7 @@ void UnwindProcesses::expect(UniqueFd program) {
 // What a known process has mapped since the last look was reported to on_mapping().
 void UnwindProcesses::set(Pid pid, const OneLook* look) {
   const auto known = processes_.find(pid);
-  if (known == processes_.end() || exec_count_(pid) != known->second.exec_count) {
+  if (known == processes_.end() || life_of_(pid) != known->second.life) {
     refresh(pid, look);
   } else if (known->second.inherited) {
     // The parent may have mapped something before the fork that was not reported yet.
@@ -144,8 +144,8 @@ void UnwindProcesses::set(Pid pid, const OneLook* look) {
 // Takes the mappings of the process from the look, or reads them now.
 void UnwindProcesses::refresh(Pid pid, const OneLook* look) {
   const auto begin = Clock::now();
-  const auto exec_count = exec_count_(pid);
-  if (!exec_count) return;  // it has ended
+  const auto life = life_of_(pid);
+  if (!life) return;  // it has ended
   KnownProcess& known = processes_[pid];
   auto live = LiveProcess::open(pid);
   auto mappings = !live ? live.error() : look ? code_mappings(*look) : code_mappings(**live);
@@ -156,7 +156,7 @@ void UnwindProcesses::refresh(Pid pid, const OneLook* look) {
   }
   KnownProcess process;
   bool waits = false;
-  process.exec_count = *exec_count;
+  process.life = *life;
   std::map<std::pair<FileId, std::string>, std::optional<std::uint64_t>> seen;
   for (const Mapping& mapping : *mappings) {
     if (mapping.path == "[vsyscall]") continue;
@@ -177,8 +177,8 @@ void UnwindProcesses::refresh(Pid pid, const OneLook* look) {
     process.mappings.push_back({mapping.start, mapping.end, mapping.file_offset, entry->second});
   }
   // The process has executed another program meanwhile, and its on_exec() comes.
-  if (exec_count_(pid) != exec_count) return;
-  const bool goes_on = known.began != Clock::time_point() && known.exec_count == *exec_count;
+  if (life_of_(pid) != life) return;
+  const bool goes_on = known.began != Clock::time_point() && known.life == *life;
   process.began = goes_on ? known.began : begin;
   process.quick_looks = goes_on ? known.quick_looks : 0;
   process.list = std::move(known.list);
@@ -224,7 +224,7 @@ void UnwindProcesses::publish(Pid pid, KnownProcess& process) {
   }
   process.without_room = false;
   list->process = *added;
-  list->process.exec_count = process.exec_count;
+  list->process.life = process.life;
   if (!tables_->set_process(pid, list->process)) totals_.mappings += mappings.size();
   retire(std::exchange(process.list, std::move(list)));
 }
@@ -415,21 +415,26 @@ void UnwindProcesses::on_mapping(Pid pid) {
 }
 
 // The BPF program has given the child what its parent had then.
-void UnwindProcesses::on_fork(Pid parent, Pid child) {
-  auto from = processes_.find(parent);
+void UnwindProcesses::on_fork(ProcessKey parent, ProcessKey child) {
+  auto from = processes_.find(parent.pid);
   if (from == processes_.end() || !from->second.list) return;
-  KnownProcess copy = from->second;
-  if (const auto exec_count = exec_count_(child)) {
-    if (*exec_count == copy.exec_count) {
-      ls_unwind_process entry = copy.list->process;
-      entry.exec_count = copy.exec_count;
-      static_cast<void>(tables_->set_process(child, entry));
-    }
-    KnownProcess& known = processes_[child];  // set() may have come first
-    retire(std::move(known.list));
-    known = std::move(copy);
-    known.inherited = true;
+  const auto now = life_of_(child.pid);
+  if (!now) return;
+  // The parent may have executed another program since; that is not known of a lost record.
+  const bool is_same = parent.life == 0 || parent.life == from->second.life;
+  if (!is_same || *now != child.life) {
+    refresh(child.pid, nullptr);
+    return;
   }
+  KnownProcess copy = from->second;
+  copy.life = child.life;
+  ls_unwind_process entry = copy.list->process;
+  entry.life = copy.life;
+  static_cast<void>(tables_->set_process(child.pid, entry));
+  KnownProcess& known = processes_[child.pid];  // set() may have come first
+  retire(std::move(known.list));
+  known = std::move(copy);
+  known.inherited = true;
 }
 
 void UnwindProcesses::forget(Pid pid) {
@@ -442,14 +447,14 @@ void UnwindProcesses::forget(Pid pid) {
 
 Result<std::unique_ptr<StackTables>> StackTables::open(const SamplerOptions& options,
                                                        const bpf_object* object,
-                                                       ExecCount exec_count, FirstParts first) {
+                                                       LifeOf life, FirstParts first) {
   if (options.call_graph != LS_CALL_GRAPH_DWARF) return std::make_unique<StackTables>();
   auto tables = UnwindTables::open(object, options.unwind_bytes, std::move(first));
   if (!tables) return std::move(tables).error();
   auto build = options.build_table;
   if (!build) build = [](UniqueFd file) { return build_unwind_table(std::move(file)); };
   return std::unique_ptr<StackTables>(std::make_unique<UnwindProcesses>(
-      *std::move(tables), std::move(build), std::move(exec_count)));
+      *std::move(tables), std::move(build), std::move(life)));
 }
 
 }  // namespace labelscope

@@ -35,15 +35,15 @@ namespace labelscope {
 class UnwindProcesses final : public StackTables {
  public:
   UnwindProcesses(std::unique_ptr<UnwindTables> tables, TableBuilder::Build build,
-                  ExecCount exec_count)
+                  LifeOf life)
       : tables_(std::move(tables)),
         builder_(std::move(build)),
-        exec_count_(std::move(exec_count)) {}
+        life_of_(std::move(life)) {}
 
   void set(Pid pid, const OneLook* look) override;
   void expect(UniqueFd program) override;
   void forget(Pid pid) override;
-  void on_fork(Pid parent, Pid child) override;
+  void on_fork(ProcessKey parent, ProcessKey child) override;
   void on_mapping(Pid pid) override;
   void look_again(Pid pid) override {
     // One that is about to be executed has no mappings of its own yet.
@@ -95,7 +95,7 @@ class UnwindProcesses final : public StackTables {
   struct KnownProcess {
     std::vector<CodeMapping> mappings;
     std::shared_ptr<List> list;
-    std::uint32_t exec_count = 0;
+    std::uint32_t life = 0;
     bool changed = false;       // set if its list must be made again
     bool without_room = false;  // set if its newest list found no room
     bool inherited = false;     // set if its mappings are those that its parent was known to have
@@ -126,7 +126,7 @@ class UnwindProcesses final : public StackTables {
 
   std::unique_ptr<UnwindTables> tables_;
   TableBuilder builder_;
-  ExecCount exec_count_;
+  LifeOf life_of_;
   std::map<FileKey, std::uint64_t> keys_;
   std::map<std::uint64_t, File> files_;  // kLater is one of the keys
   std::optional<std::uint64_t> vdso_;

@@ -90,7 +90,7 @@ Result<Record> decode_sample(Cursor& cursor) {
   sample.system_call = head->system_call;
   sample.identity = head->identity;
   sample.kind = static_cast<ls_sample_kind>(head->kind);
-  sample.pid = static_cast<Pid>(head->pid);
+  sample.process = {static_cast<Pid>(head->pid), head->life};
   sample.tid = static_cast<Tid>(head->tid);
   const char* comm = reinterpret_cast<const char*>(head->comm);
   sample.comm = {comm, strnlen(comm, LS_COMM_SIZE)};
@@ -116,22 +116,24 @@ Result<Record> decode_label_set(Cursor& cursor) {
   if (!cursor.empty()) return malformed("a wrong size");
   if (head->number < LS_FIRST_LABEL_NUMBER) return malformed("a number that is no label set's");
   if (head->choice >= LS_CHOICES) return malformed("an unknown choice of labels");
-  return Record(LabelSetRecord{static_cast<Pid>(head->pid), head->number, *labels,
+  return Record(LabelSetRecord{{static_cast<Pid>(head->pid), head->life}, head->number, *labels,
                                static_cast<ls_choice>(head->choice)});
 }
 
 Result<Record> decode_process(Cursor& cursor, ProcessRecord::Kind kind) {
   const auto* event = cursor.take<ls_process_event>();
   if (!event || !cursor.empty()) return malformed("a wrong size");
+  const char* comm = reinterpret_cast<const char*>(event->comm);
   return Record(ProcessRecord{kind, event->time_ns, static_cast<Pid>(event->pid),
-                              static_cast<Pid>(event->parent), event->exec_count,
-                              static_cast<Tid>(event->former), event->thread_ns, event->identity});
+                              static_cast<Pid>(event->parent), event->life,
+                              static_cast<Tid>(event->former), event->thread_ns, event->identity,
+                              event->from_life, {comm, strnlen(comm, LS_COMM_SIZE)}});
 }
 
 Result<Record> decode_thread_end(Cursor& cursor) {
   const auto* end = cursor.take<ls_thread_end>();
   if (!end || !cursor.empty()) return malformed("a wrong size");
-  return Record(ThreadEndRecord{static_cast<Pid>(end->pid), static_cast<Tid>(end->tid),
+  return Record(ThreadEndRecord{{static_cast<Pid>(end->pid), end->life}, static_cast<Tid>(end->tid),
                                 end->thread_ns, end->time_ns, end->identity});
 }
 

@@ -11,6 +11,7 @@
 #include "bpf/wire/wire.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
+#include "sampling/process_key.h"
 #include "sampling/sampler.h"
 #include "sources/label_codec.h"
 
@@ -19,7 +20,6 @@ namespace labelscope {
 // A sample whose labels are still as they came. wire.h defines its thread_ns.
 struct SampleRecord : Sample {
   std::uint64_t retry_id = 0;  // if not 0, an AnswerRecord with the real outcome follows
-  std::uint32_t identity = 0;  // of its thread (wire.h)
   WireLabels labels;
 };
 
@@ -33,15 +33,17 @@ struct ProcessRecord {
   Kind kind = Kind::kExit;
   std::uint64_t time_ns = 0;
   Pid pid{};
-  Pid parent{};  // for a fork
-  std::uint32_t exec_count = 0;
+  Pid parent{};            // for a fork
+  std::uint32_t life = 0;  // wire.h has this and all that follows
   Tid former{};  // for an exec: its thread's number before, or 0 if that is not known
   std::uint64_t thread_ns = 0;  // for an exec: the CPU time of that thread
   std::uint32_t identity = 0;   // for an exec: of that thread; 0 if that is not known
+  std::uint32_t from_life = 0;  // for a fork: the parent's; 0 if that is not known
+  std::string_view comm{};      // for an exec: the name from now on; empty if that is not known
 };
 
 struct ThreadEndRecord {
-  Pid pid{};
+  ProcessKey process;
   Tid tid{};
   std::uint64_t thread_ns = 0;
   std::uint64_t time_ns = 0;  // when it ended
@@ -58,7 +60,7 @@ struct ThreadWaitsRecord {
 };
 
 struct LabelSetRecord {
-  Pid pid{};
+  ProcessKey process;
   std::uint64_t number = 0;
   WireLabels labels;
   ls_choice choice = LS_CHOICE_OF_WAITS;

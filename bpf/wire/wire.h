@@ -18,7 +18,16 @@
  *
  * An identity says which thread it is, whatever its number: a thread that executes a program takes
  * the number of the first thread of its process, and numbers are used again. No two threads that
- * exist at the same time have one, but by chance, and none is 0. */
+ * exist at the same time have one, but by chance, and none is 0.
+ *
+ * A life says the same of a process: which of those that have had its number, and which of the
+ * programs that it has executed. It is the time at which that began (ls_life_at()):
+ *
+ *   process 100    | fork ......... | exec ............... exit |      | fork ...
+ *   lives          a                b                                  c
+ *
+ * Two lives of one number are equal only if they began a multiple of 73 minutes apart, to the
+ * microsecond. None is 0. */
 #ifndef LABELSCOPE_BPF_WIRE_H
 #define LABELSCOPE_BPF_WIRE_H
 
@@ -58,6 +67,11 @@ enum ls_sampling_program {
   LS_SAMPLING_PROGRAMS = 2
 };
 
+static inline __u32 ls_life_at(__u64 time_ns) {
+  const __u32 life = time_ns >> 10 & 0xffffffffU;
+  return life ? life : 1;
+}
+
 struct ls_record_head {
   __u32 size; /* size of the whole record, this member included */
   __u32 type; /* enum ls_record_type */
@@ -83,7 +97,9 @@ struct ls_sample_head {
   __u8 kind; /* enum ls_sample_kind */
   __u8 reserved;
   __s32 system_call; /* of a wait: its number, or LS_CALL_... (sampling/sample_kind.h) */
-  __u32 identity;    /* of the thread, as below */
+  __u32 identity;    /* of the thread, as above */
+  __u32 life;        /* of the process, as above */
+  __u32 reserved_too;
 };
 
 struct ls_labels_head {
@@ -96,7 +112,9 @@ struct ls_label_set_head {
   struct ls_record_head record;
   __u64 number; /* label_number.bpf.h */
   __u32 pid;
+  __u32 life;
   __u32 choice; /* enum ls_choice: only labels of its keys are in the number */
+  __u32 reserved;
 };
 
 struct ls_process_event {
@@ -105,10 +123,11 @@ struct ls_process_event {
   __u64 thread_ns; /* EXEC only: the CPU time of the thread that goes on */
   __u32 pid;
   __u32 parent;     /* FORK only */
-  __u32 exec_count; /* execs of the process since it is sampled */
+  __u32 life;       /* that which begins, or, of an EXIT, ends */
   __u32 former;     /* EXEC only: that thread's number before, or 0 if that is not known */
   __u32 identity;   /* EXEC only: of that thread */
-  __u32 reserved;
+  __u32 from_life;  /* FORK: the parent's */
+  __u8 comm[LS_COMM_SIZE]; /* EXEC: the name that the process has from now on */
 };
 
 struct ls_thread_end {
@@ -118,7 +137,7 @@ struct ls_thread_end {
   __u32 tid;
   __u64 time_ns; /* when it ended */
   __u32 identity;
-  __u32 reserved;
+  __u32 life; /* of its process */
 };
 
 /* What the program `thread_times` writes of each thread. */
@@ -138,7 +157,7 @@ struct ls_ending {
   __u32 tid;
   __u64 time_ns; /* when it ended */
   __u32 identity;
-  __u32 reserved;
+  __u32 life; /* of its process */
 };
 
 /* An end for whose record the ring had no room. A number may be used again meanwhile. */
@@ -157,9 +176,9 @@ struct ls_process {
   /* The key of the entry. The kernel uses its room again at once, and copies from the front to the
    * end: so both words show whose it still is when it was copied. */
   __u32 pid;
-  __u32 reserved;
+  __u32 born; /* the first life of the process */
   struct ls_recipes recipes;
-  __u32 exec_count; /* the recipes are for the program after so many execs */
+  __u32 life;       /* the recipes are for this one */
   __u32 parent;     /* 0 unless on_fork() made this entry */
   /* This is used only with LS_THREAD_POINTER_LAGS. If it is true, the saved thread pointer of the
    * process's first thread is right for this program; otherwise it is not used. */
@@ -191,14 +210,15 @@ LS_ASSERT(LS_OUTCOME_COUNT <= LS_LABELS_LATER);
 struct ls_wait_key {
   __u64 labels; /* a number as above */
   __u32 pid;
+  __u32 life;
   __s32 system_call; /* as in ls_sample_head */
-  __u32 part;        /* enum ls_wait_part */
-  __u32 generation;  /* user space takes totals out by this (wait_totals.bpf.h) */
+  __u16 part;        /* enum ls_wait_part */
+  __u16 generation;  /* user space takes totals out by this (wait_totals.bpf.h) */
 };
 
 /* This bit is in the generation of blame while the labels of who waited are missing: `labels` is a
  * number that `late_labels` will have (blame.bpf.h). */
-#define LS_GENERATION_LATE 0x80000000u
+#define LS_GENERATION_LATE 0x8000u
 
 struct ls_wait_total {
   __u64 ns;
@@ -208,10 +228,13 @@ struct ls_wait_total {
 
 /* Who made a thread wait. */
 struct ls_blamed {
-  __u64 labels;            /* of a thread: a number as above */
-  __u32 pid;               /* of a thread, as labelscope counts */
-  __u32 kind;              /* enum ls_blame_kind */
-  __u8 comm[LS_COMM_SIZE]; /* of LS_BLAME_PROCESS: its name */
+  __u64 labels; /* of a thread: a number as above */
+  __u32 pid;    /* of a thread, as labelscope counts */
+  __u32 kind;   /* enum ls_blame_kind */
+  union {
+    __u8 comm[LS_COMM_SIZE]; /* of LS_BLAME_PROCESS: its name */
+    __u32 life;              /* of a thread: its process's */
+  };
 };
 
 /* All waits of one total for which one is to blame. */
@@ -241,6 +264,8 @@ struct ls_thread_waits {
   __u64 thread_ns; /* complete: the thread does not run */
   __u32 pid;
   __u32 tid;
+  __u32 life;
+  __u32 reserved;
 };
 
 /* A thread in a pid namespace has sent its account when it exited, and is known by its labels. */
@@ -270,7 +295,7 @@ struct ls_off_cpu {
   __u32 part;                      /* enum ls_wait_part: its first part */
   __u32 at_work;                   /* its task work is scheduled */
   __u32 tid;                       /* as labelscope counts */
-  __u32 reserved;
+  __u32 life;                      /* of its process when it left */
   struct ls_wait_account account;
   __u64 left_ran_ns; /* its thread_ns when it left */
   __u64 came_ns;     /* when it got its processor the last time */
@@ -337,21 +362,21 @@ struct ls_config {
   __u64 wakeup_bytes; /* fill level of the ring buffer at which its reader is woken */
 };
 
-LS_ASSERT(sizeof(struct ls_sample_head) == 80);
+LS_ASSERT(sizeof(struct ls_sample_head) == 88);
 LS_ASSERT(sizeof(struct ls_labels_head) == 16);
-LS_ASSERT(sizeof(struct ls_process_event) == 48);
+LS_ASSERT(sizeof(struct ls_process_event) == 64);
 LS_ASSERT(sizeof(struct ls_thread_end) == 40);
 LS_ASSERT(sizeof(struct ls_thread_time) == 24);
 LS_ASSERT(sizeof(struct ls_ending) == 32);
 LS_ASSERT(sizeof(struct ls_process) == 48 + LS_MAX_PUBLISHERS * sizeof(struct ls_tls_recipe));
 LS_ASSERT(sizeof(struct ls_end_key) == 16);
-LS_ASSERT(sizeof(struct ls_label_set_head) == 24);
+LS_ASSERT(sizeof(struct ls_label_set_head) == 32);
 LS_ASSERT(sizeof(struct ls_wait_key) == 24);
 LS_ASSERT(sizeof(struct ls_wait_total) == 144);
 LS_ASSERT(sizeof(struct ls_blamed) == 32);
 LS_ASSERT(sizeof(struct ls_blame_key) == 56);
 LS_ASSERT(sizeof(struct ls_wait_account) == 48);
-LS_ASSERT(sizeof(struct ls_thread_waits) == 80);
+LS_ASSERT(sizeof(struct ls_thread_waits) == 88);
 LS_ASSERT(sizeof(struct ls_off_cpu) == 280);
 LS_ASSERT(sizeof(struct ls_config) == 80);
 LS_ASSERT(sizeof(struct ls_key_choice) == 16 + 8 * LS_MOST_CHOSEN_KEYS);

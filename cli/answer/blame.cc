@@ -26,17 +26,13 @@ using Kind = BlameName::Kind;
 // Looks up labels of both sides.
 class Sides {
  public:
-  explicit Sides(const Profile& profile) : labels_(profile) {
-    for (const Process& process : profile.processes) {
-      processes_.emplace(raw(process.pid), &process);
-    }
-  }
+  explicit Sides(const Profile& profile) : profile_(profile), labels_(profile) {}
 
   // `side` is a BlameRow or its Blamed.
   std::optional<std::string> value(const auto& side, std::uint8_t kind,
                                    std::string_view key) const {
     WaitRow total;
-    total.pid = side.pid;
+    total.process = side.process;
     total.label_set = side.label_set;
     total.outcome = side.outcome;
     total.value = kind;
@@ -44,10 +40,10 @@ class Sides {
     std::optional<std::string> found = labels_.value(row, key);
     if (found || row.thread != kNoIndex) return found;
     // A process may make others wait, and have no sample of its own.
-    if (key == kPidKey) return std::to_string(raw(side.pid));
-    const auto process = processes_.find(raw(side.pid));
-    if (key == kCommKey && process != processes_.end() && !process->second->comm.empty())
-      return process->second->comm;
+    if (side.process >= profile_.processes.size()) return std::nullopt;
+    const Process& process = profile_.processes[side.process];
+    if (key == kPidKey) return std::to_string(raw(process.pid));
+    if (key == kCommKey && !process.comm.empty()) return process.comm;
     return std::nullopt;
   }
 
@@ -85,8 +81,8 @@ class Sides {
   }
 
  private:
+  const Profile& profile_;
   RowLabels labels_;
-  std::unordered_map<std::int32_t, const Process*, SecretHash> processes_;
 };
 
 // Returns the name as a table shows it.

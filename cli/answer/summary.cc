@@ -11,6 +11,7 @@
 #include <numeric>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -313,7 +314,7 @@ void render_functions(const Profile& profile, SummaryStyle style, std::ostream& 
 
 // Shows which service each process is, if the process has published that.
 void render_services(const Profile& profile, std::ostream& out) {
-  bool any = false;
+  std::set<std::string> lines;  // a process that has executed a program may say the same again
   for (const Process& process : profile.processes) {
     std::string line;
     for (const auto& [key, value] : process.attributes) {
@@ -322,10 +323,10 @@ void render_services(const Profile& profile, std::ostream& out) {
           (line.empty() ? "" : "  ") + escape_terminal(std::string(key).append("=").append(value));
     }
     if (line.empty()) continue;
-    out << "process " << raw(process.pid) << ": " << line << '\n';
-    any = true;
+    line = "process " + std::to_string(raw(process.pid)) + ": " + line + '\n';
+    if (lines.insert(line).second) out << line;
   }
-  if (any) out << '\n';
+  if (!lines.empty()) out << '\n';
 }
 
 }  // namespace

@@ -164,11 +164,11 @@ class ProcessCheck {
 
 void check_process(Pid pid, const Recorder& recorder, Backend backend, Checkup& checkup) {
   const auto process = LiveProcess::open(pid);
-  const auto tracked = recorder.processes().find(pid);
-  if (!process || tracked == recorder.processes().end()) return;
+  const TrackedProcess* tracked = recorder.current(pid);
+  if (!process || tracked == nullptr) return;
   ProcessCheck check(**process, checkup);
   check.add(kFine, "access", "it may be read");
-  check.labels(*tracked->second);
+  check.labels(*tracked);
   check.tracer(backend);
   check.program();
   check.namespaces();

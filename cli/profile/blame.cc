@@ -25,7 +25,7 @@ const WaitGroup& group_of(const WaitGroup& row) { return row; }
 
 auto identity(const BlameRow& row) {
   const Blamed& by = row.by;
-  return std::tuple(group_of(row), by.kind, raw(by.pid), by.label_set, by.outcome,
+  return std::tuple(group_of(row), by.kind, by.process, by.label_set, by.outcome,
                     std::string_view(by.name));
 }
 
@@ -66,7 +66,7 @@ std::optional<ls_blame_kind> find_blame_kind(std::string_view name) {
 void blame_open_waits(Profile& profile) {
   for (const SampleRow& row : profile.rows) {
     if ((row.flags & LS_STILL_WAITING) == 0 || row.thread == kNoIndex) continue;
-    BlameRow open{{profile.threads[row.thread].pid, row.label_set, row.outcome, row.value},
+    BlameRow open{{profile.threads[row.thread].process, row.label_set, row.outcome, row.value},
                   row.weight_ns,
                   row.count,
                   {}};

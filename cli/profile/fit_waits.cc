@@ -23,7 +23,7 @@ struct Fit {
 };
 
 // What totals and samples have in common whose labels were read alike, and decoded otherwise.
-using Kin = std::tuple<Pid, std::uint8_t, std::string_view>;  // process, value type, reason
+using Kin = std::tuple<Index, std::uint8_t, std::string_view>;  // process, value type, reason
 
 class Fitting {
  public:
@@ -64,8 +64,9 @@ class Fitting {
     return waits_[row.value] && (row.flags & LS_STILL_WAITING) == 0;
   }
   WaitGroup group_of(const SampleRow& row) const {
-    const Pid pid = row.thread == kNoIndex ? Pid{} : profile_.threads[row.thread].pid;
-    return {pid, row.label_set, row.outcome, row.value};
+    const Index process =
+        row.thread == kNoIndex ? kNoIndex : profile_.threads[row.thread].process;
+    return {process, row.label_set, row.outcome, row.value};
   }
   // The samples and totals of a kind that unknown time may be of.
   struct Claims {
@@ -176,7 +177,7 @@ class Fitting {
   Kin kin_of(const WaitGroup& group) const {
     std::string_view reason;
     if (group.label_set != kNoIndex) reason = reason_of(profile_.label_sets[group.label_set]);
-    return {group.pid, group.value, reason};
+    return {group.process, group.value, reason};
   }
   // Samples belong to no total if the totals have their labels by another meaning: that of a key
   // which was published later, of a process which has become another program, or of a wait that
@@ -261,8 +262,8 @@ class Fitting {
     Fit& fit = fits_[total];
     if (fit.heaviest != kNoIndex || fit.time_ns == 0) return;
     const auto next = static_cast<Index>(profile_.threads.size());
-    const auto [thread, fresh] = threads_.try_emplace(raw(total.pid), next);
-    if (fresh) profile_.threads.push_back({total.pid, Tid{0}, {}, kNoIndex});
+    const auto [thread, fresh] = threads_.try_emplace(total.process, next);
+    if (fresh) profile_.threads.push_back({total.process, Tid{0}, {}, kNoIndex});
     SampleRow row;
     row.weight_ns = fit.time_ns;
     row.count = 0;
@@ -303,7 +304,7 @@ class Fitting {
   std::span<const Index> without_lost_;
   WaitGroup found_;
   std::unordered_map<WaitGroup, Fit, HashOfWaitGroup> fits_;
-  std::map<std::int32_t, Index> threads_;  // those without a number, by process
+  std::map<Index, Index> threads_;  // those without a number, by process
 };
 
 }  // namespace

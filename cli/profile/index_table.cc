@@ -34,7 +34,7 @@ std::uint64_t hash_of(const Stack& stack) {
 }
 
 std::size_t HashOfWaitGroup::operator()(const WaitGroup& group) const {
-  const std::uint32_t words[3] = {static_cast<std::uint32_t>(raw(group.pid)), group.label_set,
+  const std::uint32_t words[3] = {group.process, group.label_set,
                                   (std::uint32_t{group.value} << 8) | group.outcome};
   return XXH3_64bits_withSeed(words, sizeof words, seed());
 }

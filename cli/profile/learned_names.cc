@@ -25,7 +25,6 @@ class Learner {
  public:
   Learner(std::span<const NameOfNumber> pairs, Profile& profile)
       : pairs_(pairs), profile_(profile) {
-    for (const Process& process : profile.processes) servers_[process.pid] = process.server;
     for (std::size_t i = 0; i < profile.label_sets.size(); ++i) {
       known_.find_or_insert(profile.label_sets[i], std::span(profile.label_sets).first(i));
     }
@@ -49,25 +48,25 @@ class Learner {
   template <class Visit>
   void each_row(Visit visit) {
     std::map<std::pair<Pid, Index>, Index> seen;
-    const auto renamed = [&](Pid pid, Index set) {
-      const auto server = servers_.find(pid);
-      if (set == kNoIndex || server == servers_.end()) return set;
-      const auto [entry, fresh] = seen.try_emplace({server->second, set}, set);
-      if (fresh) entry->second = visit(server->second, set);
+    const auto renamed = [&](Index process, Index set) {
+      if (set == kNoIndex || process >= profile_.processes.size()) return set;
+      const Pid server = profile_.processes[process].server;
+      const auto [entry, fresh] = seen.try_emplace({server, set}, set);
+      if (fresh) entry->second = visit(server, set);
       return entry->second;
     };
     for (SampleRow& row : profile_.rows) {
       if (row.thread == kNoIndex) continue;
-      const Index now = renamed(profile_.threads[row.thread].pid, row.label_set);
+      const Index now = renamed(profile_.threads[row.thread].process, row.label_set);
       if (now == row.label_set) continue;
       profile_.ledger.counters[Counter::kLabelsLearned] +=
           row.count * (profile_.label_sets[now].size() - profile_.label_sets[row.label_set].size());
       row.label_set = now;
     }
-    for (WaitRow& row : profile_.waits) row.label_set = renamed(row.pid, row.label_set);
+    for (WaitRow& row : profile_.waits) row.label_set = renamed(row.process, row.label_set);
     for (BlameRow& row : profile_.blame) {
-      row.label_set = renamed(row.pid, row.label_set);
-      row.by.label_set = renamed(row.by.pid, row.by.label_set);
+      row.label_set = renamed(row.process, row.label_set);
+      row.by.label_set = renamed(row.by.process, row.by.label_set);
     }
   }
 
@@ -100,7 +99,6 @@ class Learner {
 
   std::span<const NameOfNumber> pairs_;
   Profile& profile_;
-  std::map<Pid, Pid> servers_;
   IndexTable known_;
   // By server, pair and number. Nothing: it has two names.
   std::map<std::tuple<Pid, std::size_t, std::string>, std::optional<std::string>> names_;

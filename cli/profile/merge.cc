@@ -119,9 +119,10 @@ Status merge(Profile& to, Profile from) {
 
   join_remarks(to.remarks, from.remarks);
 
-  append(to.processes, from.processes);
+  const Index processes = append(to.processes, from.processes);
   const Index threads = append(to.threads, from.threads);
   for (auto thread = to.threads.begin() + threads; thread != to.threads.end(); ++thread) {
+    move_by(thread->process, processes);
     move_by(thread->account, threads);
   }
   const Index modules = append(to.modules, from.modules);
@@ -143,10 +144,15 @@ Status merge(Profile& to, Profile from) {
     if (row.time_ns != 0) row.time_ns += shift;
   }
   append(to.rows, from.rows);
-  for (WaitRow& row : from.waits) move_by(row.label_set, label_sets);
+  for (WaitRow& row : from.waits) {
+    move_by(row.process, processes);
+    move_by(row.label_set, label_sets);
+  }
   append(to.waits, from.waits);
   for (BlameRow& row : from.blame) {
+    move_by(row.process, processes);
     move_by(row.label_set, label_sets);
+    move_by(row.by.process, processes);
     move_by(row.by.label_set, label_sets);
   }
   append(to.blame, from.blame);

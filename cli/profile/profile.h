@@ -85,7 +85,7 @@ struct Location {
 };
 
 struct Thread {
-  Pid pid{};
+  Index process = kNoIndex;
   Tid tid{};
   std::string name;  // the last one seen
   // The account that its time is shared out in (time_accounts.h): this thread's own index, or that
@@ -93,9 +93,11 @@ struct Thread {
   Index account = kNoIndex;
 };
 
+// A process from its fork, or from an exec, to its end or the next exec: so there may be several
+// with one number.
 struct Process {
   Pid pid{};
-  std::string comm;
+  std::string comm;  // the last one seen
   std::vector<std::string> publishers;  // paths, in the order of Label::publisher
   // facts that it has published about itself: service.name, ...
   Attributes attributes;
@@ -129,7 +131,7 @@ inline bool lacks_time(const SampleRow& row) { return row.time_ns == 0 && row.co
 // The waits of which the kernel has one total: those of one kind, of a process under one label set.
 // What a thread waited for is a label (wait_reason.h).
 struct WaitGroup {
-  Pid pid{};
+  Index process = kNoIndex;
   Index label_set = kNoIndex;
   std::uint8_t outcome = 0;  // as in SampleRow
   std::uint8_t value = 0;
@@ -147,7 +149,7 @@ struct WaitRow : WaitGroup {
 struct Blamed {
   ls_blame_kind kind = LS_BLAME_UNKNOWN;
   std::uint8_t outcome = 0;    // of a thread: as in SampleRow, of its labels at that moment
-  Pid pid{};                   // of a thread
+  Index process = kNoIndex;    // of a thread
   Index label_set = kNoIndex;  // of a thread
   std::string name;            // of LS_BLAME_PROCESS
 };
@@ -257,6 +259,11 @@ struct Profile {
   Ledger ledger;
   std::vector<CappedLabel> capped;  // for messages: no file has it
 
+  // Returns the number of a process, or of a thread's; 0 if it is not known.
+  Pid pid_of(Index process) const {
+    return process < processes.size() ? processes[process].pid : Pid{};
+  }
+  Pid pid_of(const Thread& thread) const { return pid_of(thread.process); }
   // Returns what the weights of all value types together measure, for outputs that show one number.
   ValueType whole_value() const;
   // Returns whether rows are of different kinds, so that each row's kind must be shown.

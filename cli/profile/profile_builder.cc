@@ -29,7 +29,21 @@ Observation meaning_of(std::span<const std::byte> label_bytes, ProcessContext& p
   return seen;
 }
 
+Index ProfileBuilder::enter(Pid pid) {
+  profile_.processes.push_back({pid, {}, {}, {}, {}});
+  return static_cast<Index>(profile_.processes.size() - 1);
+}
+
+void ProfileBuilder::take_back_name(ProcessContext& process, std::string_view name) {
+  if (process.row == kNoIndex) return;
+  const auto first = process.caches.threads.find(raw(profile_.pid_of(process.row)));
+  if (first == process.caches.threads.end()) return;
+  std::string& now = profile_.threads[first->second.row].name;
+  if (now == name && !first->second.name_before.empty()) now = first->second.name_before;
+}
+
 void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
+  if (process.row == kNoIndex) process.row = enter(sample.process.pid);
   if (process.caches.address_epoch != process.address_epoch()) {
     process.caches.address_epoch = process.address_epoch();
     process.caches.user_stacks.clear();
@@ -61,7 +75,7 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   if (row.outcome == LS_LABELLED) ++labelled_;
 
   Waiting waiting{
-      row, 0, sample.pid, sample.tid, sample.time_ns, sample.thread_ns, sample.weight_ns};
+      row, 0, sample.process, sample.tid, sample.time_ns, sample.thread_ns, sample.weight_ns};
   if (timed) {
     profile_.rows.push_back(row);
     weigh(waiting, static_cast<Index>(profile_.rows.size() - 1));
@@ -99,7 +113,7 @@ void ProfileBuilder::enter(const Waiting& sample) {
 // A sample has a weight of its own, or a part of the time of its thread's account.
 void ProfileBuilder::weigh(const Waiting& sample, Index row) {
   if (sample.weight_ns == 0) {
-    accounts_.add_sample(sample.pid, sample.tid, sample.time_ns, sample.thread_ns, row);
+    accounts_.add_sample(sample.process, sample.tid, sample.time_ns, sample.thread_ns, row);
   } else {
     profile_.rows[row].weight_ns += sample.weight_ns;
     weighed_ns_ += sample.weight_ns;
@@ -115,12 +129,20 @@ std::uint8_t ProfileBuilder::value_of(ls_sample_kind kind) {
 }
 
 Index ProfileBuilder::intern_thread(const Sample& sample, ProcessContext& process) {
-  auto [known, fresh] = process.caches.threads.try_emplace(
-      raw(sample.tid), static_cast<Index>(profile_.threads.size()));
-  if (fresh) profile_.threads.push_back({sample.pid, sample.tid, std::string(sample.comm)});
-  Thread& thread = profile_.threads[known->second];
-  if (thread.name != sample.comm) thread.name = sample.comm;
-  return known->second;
+  ProcessContext::KnownThread& known = process.caches.threads[raw(sample.tid)];
+  const bool is_other =
+      known.identity != 0 && sample.identity != 0 && known.identity != sample.identity;
+  if (known.row == kNoIndex || is_other) {
+    known = {.row = static_cast<Index>(profile_.threads.size())};
+    profile_.threads.push_back({process.row, sample.tid, std::string(sample.comm)});
+  }
+  if (sample.identity != 0) known.identity = sample.identity;
+  Thread& thread = profile_.threads[known.row];
+  if (thread.name != sample.comm) {
+    known.name_before = std::move(thread.name);
+    thread.name = sample.comm;
+  }
+  return known.row;
 }
 
 Index ProfileBuilder::intern_stack(const Sample& sample, ProcessContext& process) {

@@ -53,6 +53,14 @@ struct ProcessContext {
   // Decodes label bytes (label_codec.h) of this process. May change publisher_epoch().
   virtual Observation decode(std::span<const std::byte> bytes) { return decode_label_bytes(bytes); }
 
+  // Its entry of Profile::processes; kNoIndex: it has none yet (ProfileBuilder::enter()).
+  Index row = kNoIndex;
+  // The thread that has a number now.
+  struct KnownThread {
+    Index row = kNoIndex;
+    std::uint32_t identity = 0;  // as in Sample
+    std::string name_before{};   // that it had before the one it has
+  };
   struct Caches {
     std::uint64_t address_epoch = 0;
     std::uint64_t publisher_epoch = 0;
@@ -60,7 +68,7 @@ struct ProcessContext {
     ByteCache labels;
     std::unordered_map<std::uint64_t, Index> locations;  // by address and LS_FRAME_BY_FP
     std::unordered_set<std::uint64_t> unknown_modules;   // of these, those of kUnknownModule
-    std::unordered_map<std::int32_t, Index> threads;
+    std::unordered_map<std::int32_t, KnownThread> threads;  // by number
   } caches;
 };
 
@@ -69,11 +77,12 @@ struct ProcessOfWaits {
   ProcessContext* process = nullptr;  // null if it was let go
   LabelSet labels;                    // its own, which all its waits have
   std::uint8_t scheduler = 0;         // ProcessContext::scheduler()
+  Index row = kNoIndex;               // ProcessContext::row
 };
 ProcessOfWaits process_of_waits(ProcessContext& process);
 // Decodes label bytes. Publishers are those of the profile.
 Observation meaning_of(std::span<const std::byte> label_bytes, ProcessContext& process);
-using FindProcessOfWaits = std::function<ProcessOfWaits(Pid)>;
+using FindProcessOfWaits = std::function<ProcessOfWaits(ProcessKey)>;
 
 class ProfileBuilder {
  public:
@@ -96,6 +105,12 @@ class ProfileBuilder {
   ProfileBuilder(const ProfileBuilder&) = delete;
   ProfileBuilder& operator=(const ProfileBuilder&) = delete;
 
+  // Gives a process an entry of Profile::processes. The caller fills in all but the number when the
+  // profile is taken.
+  Index enter(Pid pid);
+  // The first thread of the process got this name, if it has it, for another program.
+  void take_back_name(ProcessContext& process, std::string_view name);
+  // Gives the process an entry if it has none.
   void add(const Sample& sample, ProcessContext& process);
   TimeAccounts& accounts() {
     enter_waiting();
@@ -161,7 +176,7 @@ class ProfileBuilder {
   struct Waiting {
     SampleRow row;
     std::uint64_t hash = 0;
-    Pid pid{};
+    ProcessKey process;
     Tid tid{};
     std::uint64_t time_ns = 0;
     std::uint64_t thread_ns = 0;

@@ -12,7 +12,7 @@
 namespace labelscope::cli {
 
 ProcessOfWaits process_of_waits(ProcessContext& process) {
-  return {&process, meaning_of({}, process).labels, process.scheduler()};
+  return {&process, meaning_of({}, process).labels, process.scheduler(), process.row};
 }
 
 // Nothing if there are too many label sets of too many reasons.
@@ -39,7 +39,7 @@ std::optional<WaitRow> ProfileBuilder::row_of(const WaitTotal& total, const Proc
     row.outcome = meaning->outcome;
     row.label_set = set_with_reason(std::move(meaning->labels), total, of);
   }
-  row.pid = total.pid;
+  row.process = of.row;
   row.value = value_of(total.kind);
   row.time_ns = total.time_ns;
   row.count = total.count;
@@ -66,15 +66,15 @@ namespace {
 class ProcessesOfWaits {
  public:
   explicit ProcessesOfWaits(const FindProcessOfWaits& find) : find_(find) {}
-  const ProcessOfWaits& operator()(Pid pid) {
-    const auto [of, fresh] = known_.try_emplace(raw(pid));
-    if (fresh) of->second = find_(pid);
+  const ProcessOfWaits& operator()(ProcessKey process) {
+    const auto [of, fresh] = known_.try_emplace(process);
+    if (fresh) of->second = find_(process);
     return of->second;
   }
 
  private:
   const FindProcessOfWaits& find_;
-  std::unordered_map<std::int32_t, ProcessOfWaits> known_;
+  std::map<ProcessKey, ProcessOfWaits> known_;
 };
 
 // So many totals wait for the names of their numbers. What is beyond them is unknown.
@@ -107,7 +107,7 @@ void ProfileBuilder::add_blame(std::span<const BlameTotal> totals, const FindPro
     }
     // If nobody ever knows which label set this time is of, it has no row in the matrix.
     if (!numbered_.is_known(total.wait.labels)) return;
-    const std::optional<WaitRow> waited = row_of(total.wait, processes(total.wait.pid), early);
+    const std::optional<WaitRow> waited = row_of(total.wait, processes(total.wait.process), early);
     if (!waited) {
       left_out_.blamed_waits += total.wait.count;
       return;
@@ -118,8 +118,9 @@ void ProfileBuilder::add_blame(std::span<const BlameTotal> totals, const FindPro
     if (by_thread) {
       const std::uint64_t number =
           numbered_.is_known(total.labels) ? total.labels : std::uint64_t{LS_UNREADABLE_LOST};
-      auto [labels, outcome] = numbered_.meaning(number, processes(total.pid), early);
-      row.by.pid = total.pid;
+      const ProcessOfWaits& by = processes(total.process);
+      auto [labels, outcome] = numbered_.meaning(number, by, early);
+      row.by.process = by.row;
       row.by.label_set = intern_label_set(std::move(labels));
       row.by.outcome = outcome;
     }
@@ -142,7 +143,7 @@ void ProfileBuilder::add_totals(std::span<const WaitTotal> totals, const FindPro
       return;
     }
     if (numbered_.is_known(total.labels)) {
-      if (const auto row = row_of(total, processes(total.pid), early)) {
+      if (const auto row = row_of(total, processes(total.process), early)) {
         profile_.waits.push_back(*row);
         return;
       }

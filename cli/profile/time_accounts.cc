@@ -86,20 +86,28 @@ void TimeAccounts::share(Pool& pool) {
   ledger_.attributed_ns += pool.time_ns;
 }
 
-void TimeAccounts::add_sample(Pid pid, Tid tid, std::uint64_t time_ns, std::uint64_t thread_ns,
-                              Index row) {
+void TimeAccounts::add_sample(ProcessKey process, Tid tid, std::uint64_t time_ns,
+                              std::uint64_t thread_ns, Index row) {
   OpenThread& thread = threads_[raw(tid)];
   // An older sample has waited for its labels, perhaps for very long: it shares the stretch that is
   // open now, and changes no time. If a younger one has much less time, another thread has this
   // number now, and the end of the first one was lost.
   const bool is_older = time_ns < thread.last_time_ns;
   const bool is_first = thread.last_row == kNoIndex;
-  if (!is_first && !is_older && (thread.pid != pid || thread_ns + stretch_ns_ < thread.last_ns)) {
+  if (!is_first && !is_older && thread.process != process) {
+    // The same thread goes on in another program if its time does.
+    const bool goes_on =
+        thread.process.pid == process.pid && thread_ns + stretch_ns_ >= thread.last_ns;
+    const std::uint64_t last_ns = thread.last_ns;
+    close(thread, last_ns, !goes_on);
+    thread = {};
+    if (goes_on) thread.begun_ns = thread.last_ns = last_ns;
+  } else if (!is_first && !is_older && thread_ns + stretch_ns_ < thread.last_ns) {
     close(thread, thread.last_ns);
     thread = {};
   }
   if (is_first || !is_older) {
-    thread.pid = pid;
+    thread.process = process;
     thread.last_ns = std::max(thread.last_ns, thread_ns);
     thread.last_time_ns = time_ns;
     thread.last_row = row;
@@ -107,7 +115,7 @@ void TimeAccounts::add_sample(Pid pid, Tid tid, std::uint64_t time_ns, std::uint
   thread.samples.push_back(row);
   const std::uint64_t ran_ns = thread.last_ns - thread.begun_ns;
   if (ran_ns < stretch_ns_ && thread.samples.size() < kMostSamples) return;
-  processes_[raw(pid)].known_ns += ran_ns;
+  numbers_[raw(process.pid)].known_ns += ran_ns;
   thread.shared_ns += ran_ns;
   share(ran_ns, thread.samples);
   thread.samples.clear();
@@ -115,11 +123,11 @@ void TimeAccounts::add_sample(Pid pid, Tid tid, std::uint64_t time_ns, std::uint
   thread.has_account = true;
 }
 
-void TimeAccounts::close(OpenThread& thread, std::uint64_t thread_ns) {
+void TimeAccounts::close(OpenThread& thread, std::uint64_t thread_ns, bool ends) {
   const std::uint64_t rest_ns = std::max(thread_ns, thread.last_ns) - thread.begun_ns;
-  ProcessAccount& process = processes_[raw(thread.pid)];
-  process.known_ns += rest_ns;
-  process.tails_ns += std::min(thread.shared_ns + rest_ns, kLongestTick);
+  NumberAccount& number = numbers_[raw(thread.process.pid)];
+  number.known_ns += rest_ns;
+  if (ends) number.tails_ns += std::min(thread.shared_ns + rest_ns, kLongestTick);
   if (thread.has_account) {
     if (thread.samples.empty()) thread.samples.push_back(thread.last_row);
     share(rest_ns, thread.samples);
@@ -127,25 +135,25 @@ void TimeAccounts::close(OpenThread& thread, std::uint64_t thread_ns) {
   }
   Pool pool{.time_ns = rest_ns, .samples = {}};
   for (const Index row : thread.samples) pool.samples.add(row, 1);
-  if (!settle(pool)) process.pool.take(pool);
+  if (!settle(pool)) number.pools[thread.process.life].take(pool);
 }
 
-void TimeAccounts::end_thread(Pid pid, Tid tid, std::uint64_t thread_ns) {
+void TimeAccounts::end_thread(ProcessKey process, Tid tid, std::uint64_t thread_ns) {
   const auto known = threads_.find(raw(tid));
-  if (known != threads_.end() && known->second.pid == pid) {
+  if (known != threads_.end() && known->second.process.pid == process.pid) {
     close(known->second, thread_ns);
     threads_.erase(known);
     return;
   }
   OpenThread unseen{};
-  unseen.pid = pid;
+  unseen.process = process;
   close(unseen, thread_ns);
 }
 
 void TimeAccounts::set_process_time(Pid pid, std::uint64_t least_ns, std::uint64_t most_ns) {
-  ProcessAccount& process = processes_[raw(pid)];
-  process.least_ns = least_ns;
-  process.most_ns = most_ns;
+  NumberAccount& number = numbers_[raw(pid)];
+  number.least_ns = least_ns;
+  number.most_ns = most_ns;
 }
 
 bool TimeAccounts::settle(Pool& pool) {
@@ -174,18 +182,22 @@ TimeLedger TimeAccounts::settle(const KernelTotals& totals) {
   Pool all;
   std::uint64_t known_ns = 0;
   std::uint64_t beyond_threads_ns = 0;
-  for (auto& [pid, process] : processes_) {
-    const std::uint64_t known_surely =
-        process.known_ns - std::min(process.known_ns, process.tails_ns);
-    if (known_surely > process.most_ns) ledger_.twice_ns += known_surely - process.most_ns;
-    if (process.least_ns > process.known_ns) {
-      const std::uint64_t beyond_ns = process.least_ns - process.known_ns;
-      process.pool.time_ns += beyond_ns;
+  for (auto& [pid, number] : numbers_) {
+    const std::uint64_t known_surely = number.known_ns - std::min(number.known_ns, number.tails_ns);
+    if (known_surely > number.most_ns) ledger_.twice_ns += known_surely - number.most_ns;
+    if (number.least_ns > number.known_ns) {
+      const std::uint64_t beyond_ns = number.least_ns - number.known_ns;
+      // Whichever of them it was.
+      Pool whole{.time_ns = beyond_ns, .samples = {}};
+      for (const auto& [life, pool] : std::exchange(number.pools, {})) whole.take(pool);
+      number.pools.emplace(0, std::move(whole));
       beyond_threads_ns += beyond_ns;
-      process.known_ns = process.least_ns;
+      number.known_ns = number.least_ns;
     }
-    known_ns += process.known_ns;
-    if (!settle(process.pool)) all.take(process.pool);
+    known_ns += number.known_ns;
+    for (auto& [life, pool] : number.pools) {
+      if (!settle(pool)) all.take(pool);
+    }
   }
   // The lost time of a process whose whole time is known is in its pool already.
   std::uint64_t lost_ns = totals.lost_ns - std::min(totals.lost_ns, beyond_threads_ns);
@@ -204,7 +216,7 @@ TimeLedger TimeAccounts::settle(const KernelTotals& totals) {
   ledger_.unsampled_ns += unseen_ns - alike_ns;
   all.time_ns += alike_ns;
   ledger_.missing_ns += beyond_threads_ns + unseen_ns;
-  processes_.clear();
+  numbers_.clear();
   if (all.samples.empty()) {
     ledger_.unsampled_ns += all.time_ns;
   } else {

@@ -15,18 +15,20 @@
 //
 // A thread that ran for less than a stretch has no account of its own. Most such threads have no
 // sample at all, and the few that have one would stand for their own millisecond alone. So all
-// short threads of a process share one account; and all processes whose account is still short
-// share one account of the recording.
+// short threads of a process share one account, until it executes another program; and all
+// processes whose account is still short share one account of the recording.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "cli/profile/profile.h"
+#include "sampling/process_key.h"
 
 namespace labelscope::cli {
 
@@ -48,8 +50,9 @@ class TimeAccounts {
 
   // Adds a sample without a weight of its own that is counted in a row of the profile already.
   // `time_ns`: Sample::time_ns; `thread_ns`: Sample::thread_ns.
-  void add_sample(Pid pid, Tid tid, std::uint64_t time_ns, std::uint64_t thread_ns, Index row);
-  void end_thread(Pid pid, Tid tid, std::uint64_t thread_ns);
+  void add_sample(ProcessKey process, Tid tid, std::uint64_t time_ns, std::uint64_t thread_ns,
+                  Index row);
+  void end_thread(ProcessKey process, Tid tid, std::uint64_t thread_ns);
   // All processes that had this number have run for so long, by their own clocks. What exceeds the
   // sum of their threads was never sampled, or lost; what is left of that sum beyond `most_ns` was
   // counted twice. Call it once for each number.
@@ -59,7 +62,7 @@ class TimeAccounts {
 
  private:
   struct OpenThread {
-    Pid pid{};
+    ProcessKey process;
     std::uint64_t begun_ns = 0;  // where the stretch begins
     std::uint64_t last_ns = 0;
     std::uint64_t last_time_ns = 0;  // the time of the youngest sample
@@ -89,19 +92,21 @@ class TimeAccounts {
     RowCounts samples;
     void take(const Pool& other);
   };
-  struct ProcessAccount {
-    std::uint64_t known_ns = 0;  // the time of all its threads so far
+  // All processes that had one number, which is all that a process's clock is known by.
+  struct NumberAccount {
+    std::uint64_t known_ns = 0;  // the time of all their threads so far
     // What the process's clock may lack of it: when a thread ends, the kernel adds what it had
     // counted at its last update, up to a tick ago, to that clock.
     std::uint64_t tails_ns = 0;
     std::uint64_t least_ns = 0;  // by its own clock
     std::uint64_t most_ns = std::numeric_limits<std::uint64_t>::max();
-    Pool pool;
+    std::map<std::uint32_t, Pool> pools;  // by life
   };
 
   void share(std::uint64_t time_ns, const std::vector<Index>& rows);
   void share(Pool& pool);
-  void close(OpenThread& thread, std::uint64_t thread_ns);
+  // `ends`: the thread does not go on as another program.
+  void close(OpenThread& thread, std::uint64_t thread_ns, bool ends = true);
   // Returns how much of `time_ns`, of unlike programs, the samples of this account can stand for.
   std::uint64_t room_for(Pool& pool, std::uint64_t time_ns) const;
   // Shares out the account if it is as long as a stretch; otherwise returns false.
@@ -111,7 +116,7 @@ class TimeAccounts {
   std::uint64_t period_ns_;
   std::uint64_t stretch_ns_;
   std::unordered_map<std::int32_t, OpenThread> threads_;  // by thread ID
-  std::unordered_map<std::int32_t, ProcessAccount> processes_;
+  std::unordered_map<std::int32_t, NumberAccount> numbers_;  // by process number
   TimeLedger ledger_;
 };
 

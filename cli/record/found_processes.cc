@@ -80,7 +80,7 @@ class FoundProcesses final : public Targets {
       joined_.push_back(pid);
       // As a child of a recorded process it is recorded already.
       const bool added =
-          recorder.processes().contains(pid) || recorder.add_counted(pid, &finder_->pins());
+          recorder.has(pid) || recorder.add_counted(pid, &finder_->pins());
       finder_->pins().unpin(pid);
       if (!added) continue;
       if (admits_children()) recorder.add_children(pid);
@@ -210,7 +210,7 @@ Status FoundProcesses::add_found(Recorder& recorder, Backend backend) {
   left_out_.clear();
   for (std::size_t i = 0; i < first().size(); ++i) {
     const Pid pid = first()[i];
-    if (recorder.processes().contains(pid)) continue;
+    if (recorder.has(pid)) continue;
     const bool by_id = std::ranges::find(named_by_id_, pid) != named_by_id_.end();
     Status added = recorder.add(pid, by_id ? &pins_ : &finder_->pins());
     if (added) continue;

@@ -50,7 +50,6 @@ Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
     return Error{ErrorCode::kLimit, "process " + std::to_string(raw(pid)) + " does not answer"};
   const Busy busy(*this, pid);
   note_event();
-  auto process = track(pid);
   // Time of a process that joins while others are sampled is the recording's from now on.
   if (started_) clocks_.expect(pid);
   // The sampler must know the process before it is planned: otherwise an exec between the plan and
@@ -62,6 +61,7 @@ Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
     return known;
   }
   if (started_) clocks_.begin(pid);
+  auto process = track(sampler_->key_of(pid));
   Status status = process->refresh(process_labels_, sampler_->first_look(pid));
   // The sampler knows of the end of each process that it has, so it is enough that this one was
   // there after the sampler was given the number.
@@ -81,7 +81,7 @@ Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
     static_cast<void>(sampler_->remove_process(pid));  // keep the first error, which is the reason
     // It may have been sampled meanwhile.
     if (started_ && is_meant) {
-      keep(pid, std::move(process));
+      keep(std::move(process));
       clocks_.end(pid);
     } else {
       clocks_.forget(pid);
@@ -89,29 +89,42 @@ Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
     return status;
   }
   note_plan(pid, process->plan());
-  if (started_) {
-    ++plans_;
-    keep(pid, std::move(process));
-    return {};
-  }
-  if (processes_.empty()) first_ = pid;
-  processes_[pid] = std::move(process);
+  if (started_) ++plans_;
+  keep(std::move(process));
   return {};
 }
 
-void Recorder::keep(Pid pid, std::unique_ptr<TrackedProcess> process) {
-  last_process_ = nullptr;
-  gone_.erase(pid);
-  waits_of_gone_.erase(pid);
-  processes_[pid] = std::move(process);
+bool Recorder::has(Pid pid) const {
+  const TrackedProcess* known = current(pid);
+  return left_out_.contains(pid) || (known != nullptr && !known->ended());
+}
+
+// It has its number from now on, and whatever had it before has ended.
+TrackedProcess& Recorder::keep(std::unique_ptr<TrackedProcess> process) {
+  TrackedProcess& kept = *process;
+  std::unique_ptr<TrackedProcess>& place = processes_[kept.key()];
+  if (place) {
+    // It was sampled before it was added.
+    kept.row = place->row;
+    if (last_process_ == place.get()) last_process_ = nullptr;
+    if (first_ == place.get()) first_ = &kept;
+    for (const TrackedProcess*& example : examples_) {
+      if (example == place.get()) example = &kept;
+    }
+  } else {
+    ++process_count_;
+  }
+  TrackedProcess*& its = current_[kept.pid()];
+  if (its != nullptr && its != place.get() && !its->ended()) its->on_exit();
+  its = &kept;
+  if (first_ == nullptr) first_ = &kept;
+  place = std::move(process);
+  return kept;
 }
 
 Status Recorder::add_before_exec(Pid pid, UniqueFd program) {
   if (Status status = sampler_->set_before_exec(pid, std::move(program)); !status) return status;
-  if (processes_.empty()) first_ = pid;
-  auto process = track(pid);
-  process->note_no_publisher();
-  processes_[pid] = std::move(process);
+  keep(track(sampler_->key_of(pid))).note_no_publisher();
   return {};
 }
 
@@ -137,7 +150,7 @@ std::size_t Recorder::add_children(Pid parent) {
     parents.pop_back();
     if (!process) continue;  // it has ended
     for (Pid child : child_processes(**process)) {
-      if (processes_.contains(child) || !add_counted(child)) continue;
+      if (has(child) || !add_counted(child)) continue;
       ++added;
       parents.push_back(child);
     }
@@ -151,20 +164,20 @@ Status Recorder::start() {
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()));
   if (follows_children_ && counts_cpu_) {
     std::set<Pid> pids;
-    for (const auto& [pid, process] : processes_) pids.insert(pid);
+    for (const auto& [key, process] : processes_) pids.insert(key.pid);
     if (const auto group = GroupClock::of(pids))
       clocks_.watch([group = *group] { return group.used_ns(); });
   }
   clocks_.expect_start();
   if (samples_waits_) stolen_before_ns_ = options_.clocks.stolen();
-  for (const auto& [pid, process] : processes_) {
-    if (left_out_.contains(pid)) continue;
-    clocks_.expect(pid);
-    if (samples_waits_) queues_.expect(pid);
+  for (const auto& [key, process] : processes_) {
+    if (left_out_.contains(key.pid)) continue;
+    clocks_.expect(key.pid);
+    if (samples_waits_) queues_.expect(key.pid);
   }
   Status status = sampler_->start();
-  for (const auto& [pid, process] : processes_) {
-    if (!left_out_.contains(pid)) clocks_.begin(pid);
+  for (const auto& [key, process] : processes_) {
+    if (!left_out_.contains(key.pid)) clocks_.begin(key.pid);
   }
   clocks_.start();
   if (samples_waits_) queues_.begin();
@@ -177,8 +190,8 @@ Status Recorder::start() {
 Status Recorder::step(std::chrono::milliseconds timeout) {
   if (Status status = sampler_->drain(*this, timeout); !status) return status;
   auto now = TrackedProcess::Clock::now();
-  for (auto& [pid, process] : processes_) {
-    const Busy busy(*this, pid);
+  for (auto& [key, process] : processes_) {
+    const Busy busy(*this, key.pid);
     if (process->plan_due(now)) plan(*process);
     process->watch_facts(now);
   }
@@ -193,23 +206,34 @@ void Recorder::let_go(TrackedProcess::Clock::time_point now) {
   next_let_go_ = now + TrackedProcess::kLatestEvent;
   last_process_ = nullptr;
   std::erase_if(processes_, [&](const auto& entry) {
-    const auto& [pid, process] = entry;
-    if (!process->is_over(now) || pid == first_ || is_example(*process)) return false;
-    if (samples_waits_ && !waits_of_gone_.contains(pid)) {
-      ProcessOfWaits& waits = waits_of_gone_[pid] = cli::process_of_waits(*process);
-      waits.process = nullptr;
-    }
-    gone_[pid] = {process->summary(), process->publishes_nothing()};
+    TrackedProcess& process = *entry.second;
+    if (!process.is_over(now) || &process == first_ || is_example(process)) return false;
+    note_gone(process);
+    const auto its = current_.find(process.pid());
+    if (its != current_.end() && its->second == &process) current_.erase(its);
     return true;
   });
+}
+
+// What was known first is what the process was while it ran.
+void Recorder::note_gone(TrackedProcess& process) {
+  const auto [entry, fresh] = gone_.try_emplace(process.key());
+  if (!fresh) return;
+  Gone& gone = entry->second;
+  gone.process = process.summary();
+  gone.publishes_nothing = process.publishes_nothing();
+  gone.row = process.row;
+  if (!samples_waits_) return;
+  gone.waits = cli::process_of_waits(process);
+  gone.waits.process = nullptr;
 }
 
 bool Recorder::is_example(const TrackedProcess& process) {
   const bool publishes = process.publishes();
   const bool refused = !process.plan().refusals.empty();
-  Pid& example = examples_[(publishes ? 1 : 0) + (refused ? 2 : 0)];
-  if (example == Pid{}) example = process.pid();
-  return example == process.pid();
+  const TrackedProcess*& example = examples_[(publishes ? 1 : 0) + (refused ? 2 : 0)];
+  if (example == nullptr) example = &process;
+  return example == &process;
 }
 
 void Recorder::note_plan(Pid pid, const ProcessPlan& plan) {
@@ -236,9 +260,9 @@ void Recorder::note_plan(Pid pid, const ProcessPlan& plan) {
 }
 
 Status Recorder::stop() {
-  for (const auto& [pid, process] : processes_) {
+  for (const auto& [key, process] : processes_) {
     if (process->ended()) continue;
-    const Busy busy(*this, pid);
+    const Busy busy(*this, key.pid);
     // A process may publish facts about itself at any time, without loading a library.
     process->renew_facts(TrackedProcess::Clock::now());
   }
@@ -309,8 +333,8 @@ void Recorder::plan(TrackedProcess& process) {
   }
 }
 
-std::unique_ptr<TrackedProcess> Recorder::track(Pid pid) {
-  auto process = std::make_unique<TrackedProcess>(pid, modules_, planner_, options_.variables);
+std::unique_ptr<TrackedProcess> Recorder::track(ProcessKey key) {
+  auto process = std::make_unique<TrackedProcess>(key, modules_, planner_, options_.variables);
   if (leaves_all_) process->leave_out();
   return process;
 }
@@ -320,74 +344,67 @@ void Recorder::leave_out(Pid pid) {
   left_out_.insert(pid);
   clocks_.end(pid);
   static_cast<void>(sampler_->remove_process(pid));
-  last_process_ = nullptr;
-  if (const auto found = processes_.find(pid); found != processes_.end()) {
-    found->second->leave_out();
-  }
+  if (const auto found = current_.find(pid); found != current_.end()) found->second->leave_out();
 }
 
 void Recorder::leave_all() {
   busy_.reset();
   modules_.leave_files();
   leaves_all_ = true;
-  for (const auto& [pid, process] : processes_) process->leave_out();
+  for (const auto& [key, process] : processes_) process->leave_out();
 }
 
-TrackedProcess* Recorder::find(Pid pid) {
-  if (last_process_ != nullptr && last_pid_ == pid) return last_process_;
-  auto found = processes_.find(pid);
+TrackedProcess* Recorder::find(ProcessKey key) {
+  if (last_process_ != nullptr && last_process_->key() == key) return last_process_;
+  auto found = processes_.find(key);
   if (found == processes_.end()) return nullptr;
-  last_pid_ = pid;
   last_process_ = found->second.get();
   return last_process_;
 }
 
 // A thread that ends works in the kernel for a while, and only this is still sampled of its
 // process: no address and no label of it need to be understood.
-TrackedProcess* Recorder::find_gone(Pid pid) {
-  const auto gone = gone_.find(pid);
+TrackedProcess* Recorder::find_gone(ProcessKey key) {
+  const auto gone = gone_.find(key);
   if (gone == gone_.end()) return nullptr;
-  auto process = track(pid);
-  process->become(std::move(gone->second.process), gone->second.publishes_nothing);
-  gone_.erase(gone);
-  return (processes_[pid] = std::move(process)).get();
+  auto process = track(key);
+  process->become(gone->second.process, gone->second.publishes_nothing);
+  process->row = row_of(gone->second, key.pid);
+  return (processes_[key] = std::move(process)).get();
 }
 
-TrackedProcess& Recorder::process_of(Pid pid) {
-  if (TrackedProcess* process = find(pid)) return *process;
-  if (TrackedProcess* process = find_gone(pid)) return *process;
+TrackedProcess& Recorder::process_of(ProcessKey key) {
+  if (TrackedProcess* process = find(key)) return *process;
+  if (TrackedProcess* process = find_gone(key)) return *process;
+  TrackedProcess& process = keep(track(key));
   // It was sampled before it was left out, and is not to be read again.
-  if (left_out_.contains(pid)) {
-    auto process = track(pid);
-    process->leave_out();
-    last_process_ = nullptr;
-    return *(processes_[pid] = std::move(process));
+  if (left_out_.contains(key.pid)) {
+    process.leave_out();
+    return process;
   }
-  // The record of its fork was lost. The BPF programs sample it all the same, so plan it as a new
-  // process.
-  auto [entry, fresh] = processes_.try_emplace(pid);
-  if (fresh) entry->second = track(pid);
-  clocks_.begin_unknown(pid);
+  // The record of its fork or exec was lost. The BPF programs sample it all the same, so plan it as
+  // a new process.
+  clocks_.begin_unknown(key.pid);
   ++counters_[Counter::kForksNotSeen];
-  if (sampler_->set_process(pid, {&kNotPlanned, 1})) plan(*entry->second);
-  return *entry->second;
+  if (sampler_->set_process(key.pid, {&kNotPlanned, 1})) plan(process);
+  return process;
 }
 
-void Recorder::on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes,
-                            bool of_blame) {
-  const Busy busy(*this, pid);
-  builder_.numbered().name(number, label_bytes, process_of(pid), of_blame);
+void Recorder::on_label_set(ProcessKey key, std::uint64_t number,
+                            std::span<const std::byte> label_bytes, bool of_blame) {
+  const Busy busy(*this, key.pid);
+  builder_.numbered().name(number, label_bytes, process_of(key), of_blame);
 }
 
 void Recorder::on_waits(std::span<const WaitTotal> waits, std::span<const BlameTotal> blame) {
-  const Busy busy(*this, first_);
-  const auto find = [this](Pid pid) { return process_of_waits(pid); };
+  const Busy busy(*this, first_ == nullptr ? Pid{} : first_->pid());
+  const auto find = [this](ProcessKey key) { return process_of_waits(key); };
   if (!options_.blame.empty()) builder_.add_blame(blame, find, true);
   builder_.add_totals(waits, find, true);
 }
 
 void Recorder::on_sample(const Sample& sample) {
-  const Busy busy(*this, sample.pid);
+  const Busy busy(*this, sample.process.pid);
   in_kernel_ |= !sample.stack.kernel.empty();
   const auto marked = std::count_if(sample.stack.user.begin(), sample.stack.user.end(),
                                     [](std::uint64_t frame) { return frame & LS_FRAME_BY_FP; });
@@ -396,8 +413,8 @@ void Recorder::on_sample(const Sample& sample) {
     counters_[Counter::kFpFrames] += static_cast<std::uint64_t>(marked);
   }
   table_times_.note(sample.time_ns, sample.stack.end);
-  TrackedProcess& process = process_of(sample.pid);
-  if (raw(sample.tid) == raw(sample.pid)) process.note_name(sample.comm);
+  TrackedProcess& process = process_of(sample.process);
+  if (raw(sample.tid) == raw(sample.process.pid)) process.note_name(sample.comm);
   process.look_up_at(sample.time_ns);
   builder_.add(sample, process);
 }
@@ -406,45 +423,70 @@ bool Recorder::is_calm() const {
   return !samples_waits_ && TrackedProcess::Clock::now() - last_event_ > kUntilCalm;
 }
 
-void Recorder::on_fork(Pid parent, Pid child) {
+void Recorder::on_fork(Pid parent, ProcessKey key) {
   note_event();
+  const Pid child = key.pid;
   // The child was added, and planned, before its fork was reported.
-  if (const TrackedProcess* added = find(child); !started_ && added != nullptr && !added->ended())
-    return;
-  TrackedProcess* known = find(parent);
-  auto process = known != nullptr ? std::make_unique<TrackedProcess>(child, *known) : track(child);
+  if (const TrackedProcess* added = find(key); added != nullptr && !added->ended()) return;
+  const auto forked = current_.find(parent);
+  const TrackedProcess* known = forked == current_.end() ? nullptr : forked->second;
+  auto process = known != nullptr ? std::make_unique<TrackedProcess>(key, *known) : track(key);
   // It is planned for no other reason; and what it mapped before the start was reported to nobody.
   if (known == nullptr || !started_) process->read_mappings_later();
   if (known != nullptr && process_labels_.may_change_after_fork()) process->renew_own_labels();
   // It is sampled from its beginning, whatever had its number before. If it began before the start,
   // what it has run until then does not count.
-  keep(child, std::move(process));
+  keep(std::move(process));
   clocks_.fork(child, !started_);
 }
 
-void Recorder::on_exec(Pid pid) {
+void Recorder::on_exec(ProcessKey key, std::string_view name) {
   note_event();
-  TrackedProcess* process = find(pid);
-  if (process == nullptr) return;
+  const auto found = current_.find(key.pid);
+  if (found == current_.end()) return;
+  TrackedProcess* process = found->second;
+  if (TrackedProcess* known = find(key)) {
+    // It was added, or sampled, before its exec was reported.
+    if (known != process && !process->ended()) process->on_exit();
+    process = found->second = known;
+  } else {
+    begin_life(*process, key, name);
+  }
   process->on_exec();
   plan(*process);  // plan at once: the program may run only for a moment
+}
+
+// Lets a process go on under another key. What it was before stays as a summary.
+void Recorder::begin_life(TrackedProcess& process, ProcessKey key, std::string_view name) {
+  // The kernel sets the name a moment before it announces the exec.
+  process.take_back_name(name);
+  builder_.take_back_name(process, name);
+  if (process.row != kNoIndex || samples_waits_) {
+    note_gone(process);
+    gone_.at(process.key()).goes_on = true;
+  }
+  auto entry = processes_.extract(process.key());
+  entry.key() = key;
+  processes_.insert(std::move(entry));
+  process.begin_life(key);
+  if (!name.empty()) process.note_name(name);
 }
 
 void Recorder::on_exit(Pid pid) {
   note_event();
   left_out_.erase(pid);  // the number is used again
   clocks_.end(pid);
-  if (TrackedProcess* process = find(pid)) process->on_exit();
+  if (const auto found = current_.find(pid); found != current_.end()) found->second->on_exit();
 }
 
-void Recorder::on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) {
-  if (has_accounts_) builder_.accounts().end_thread(pid, tid, thread_ns);
+void Recorder::on_thread_end(ProcessKey process, Tid tid, std::uint64_t thread_ns) {
+  if (has_accounts_) builder_.accounts().end_thread(process, tid, thread_ns);
 }
 
 void Recorder::on_mapping(const MappingEvent& event) {
   const Busy busy(*this, event.pid);
-  TrackedProcess* process = find(event.pid);
-  if (process == nullptr) return;
+  const auto found = current_.find(event.pid);
+  if (found == current_.end()) return;
   Mapping mapping;
   mapping.start = event.start;
   mapping.end = event.start + event.length;
@@ -456,12 +498,12 @@ void Recorder::on_mapping(const MappingEvent& event) {
     // Code that is made at run time comes all the time, with a memfd in some runtimes.
     if (!mapping.path.starts_with("/memfd:")) note_event();
   }
-  process->on_mapping(mapping, event.time_ns);
+  found->second->on_mapping(mapping, event.time_ns);
 }
 
 void Recorder::on_mappings_lost(std::uint64_t since_ns) {
   note_event();
-  for (auto& [pid, process] : processes_) process->on_mappings_lost(since_ns);
+  for (auto& [key, process] : processes_) process->on_mappings_lost(since_ns);
 }
 
 void Recorder::show_locations(EarlyNames& names) const {
@@ -471,52 +513,100 @@ void Recorder::show_locations(EarlyNames& names) const {
 
 std::uint64_t Recorder::dropped() const { return sampler_->counters().dropped; }
 
-bool Recorder::publishes_nothing(Pid pid) const {
-  const auto process = processes_.find(pid);
-  if (process != processes_.end()) return process->second->publishes_nothing();
-  const auto gone = gone_.find(pid);
-  return gone != gone_.end() && gone->second.publishes_nothing;
+// Whether nothing in a process has published labels, by its entry of Profile::processes.
+std::vector<bool> Recorder::silent_rows(std::size_t count) const {
+  std::vector<bool> silent(count);
+  for (const auto& [key, process] : processes_) {
+    if (process->row != kNoIndex) silent[process->row] = process->publishes_nothing();
+  }
+  for (const auto& [key, gone] : gone_) {
+    if (gone.row != kNoIndex) silent[gone.row] = gone.publishes_nothing;
+  }
+  return silent;
 }
 
 // Samples of a program that is not planned yet are unreadable, because there may be labels. If it
 // turns out later that nothing in it publishes labels, there were none, and these samples become
 // unlabelled.
 void Recorder::settle_unplanned(Profile& profile) const {
-  const auto settle = [&](auto& row, Pid pid) {
-    const bool settled = row.outcome == LS_UNREADABLE_NOT_RELOCATED && publishes_nothing(pid);
+  const std::vector<bool> silent = silent_rows(profile.processes.size());
+  const auto settle = [&](auto& row, Index process) {
+    const bool settled = row.outcome == LS_UNREADABLE_NOT_RELOCATED && process < silent.size() &&
+                         silent[process];
     if (settled) row.outcome = LS_UNLABELLED;
     return settled;
   };
-  for (WaitRow& row : profile.waits) settle(row, row.pid);
+  for (WaitRow& row : profile.waits) settle(row, row.process);
   merge_equal_waits(profile.waits);
   for (BlameRow& row : profile.blame) {
-    settle(row, row.pid);
-    settle(row.by, row.by.pid);
+    settle(row, row.process);
+    settle(row.by, row.by.process);
   }
   for (SampleRow& row : profile.rows) {
-    if (!settle(row, profile.threads[row.thread].pid)) continue;
+    if (!settle(row, profile.threads[row.thread].process)) continue;
     profile.ledger.outcomes[LS_UNREADABLE_NOT_RELOCATED] -= row.count;
     profile.ledger.outcomes[LS_UNLABELLED] += row.count;
   }
 }
 
-ProcessOfWaits Recorder::process_of_waits(Pid pid) {
-  if (const auto gone = waits_of_gone_.find(pid); gone != waits_of_gone_.end()) return gone->second;
-  TrackedProcess* process = find(pid);
-  return process == nullptr ? ProcessOfWaits() : cli::process_of_waits(*process);
+Index Recorder::row_of(Gone& gone, Pid pid) {
+  if (gone.row == kNoIndex) {
+    gone.process.pid = pid;
+    gone.row = gone.waits.row = builder_.enter(pid);
+  }
+  return gone.row;
+}
+
+Index Recorder::row_of(TrackedProcess& process) {
+  if (process.row == kNoIndex) process.row = builder_.enter(process.pid());
+  return process.row;
+}
+
+ProcessOfWaits Recorder::process_of_waits(ProcessKey key) {
+  if (raw(key.pid) == 0) return {};
+  const auto known = gone_.find(key);
+  if (known == gone_.end()) {
+    if (TrackedProcess* process = find(key)) {
+      row_of(*process);
+      return cli::process_of_waits(*process);
+    }
+  }
+  // Of one that nobody has seen, the number is known.
+  Gone& gone = known != gone_.end() ? known->second : gone_[key];
+  row_of(gone, key.pid);
+  return gone.waits;
+}
+
+// Fills in the entries of all processes that rows refer to, and adds those without rows. What has
+// gone on as another program, and has no row, was nothing to anybody.
+void Recorder::take_processes(Profile& profile) {
+  const auto take = [&](Process process, Index row) {
+    if (row == kNoIndex) {
+      profile.processes.push_back(std::move(process));
+    } else {
+      profile.processes[row] = std::move(process);
+    }
+  };
+  for (auto& [key, gone] : gone_) {
+    if (gone.row != kNoIndex || !gone.goes_on) take(std::move(gone.process), gone.row);
+  }
+  for (const auto& [key, process] : processes_) {
+    if (!gone_.contains(key)) take(process->summary(), process->row);
+    process->caches = {};  // naming and writing need memory, too
+  }
 }
 
 Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns) {
   // These may read processes and files. What follows reads nothing, and is done once.
   Index program = kNoIndex;
-  if (TrackedProcess* first = find(first_)) {
-    const Busy busy(*this, first_);
-    program = first->program();
+  if (first_ != nullptr) {
+    const Busy busy(*this, first_->pid());
+    program = first_->program();
   }
   std::vector<ProfileModule> modules = modules_.take(files);
   Counters counters = sampler_->counters();
   if (samples_waits_) {
-    const auto find = [this](Pid pid) { return process_of_waits(pid); };
+    const auto find = [this](ProcessKey key) { return process_of_waits(key); };
     if (!options_.blame.empty()) builder_.add_blame(sampler_->blame_totals(), find);
     builder_.add_totals(sampler_->wait_totals(), find);
   }
@@ -546,12 +636,7 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   if (profile.has_blame) complete_blame(profile);
   if (samples_waits_)
     note_wait_differences(profile, queues_, options_.clocks.stolen() - stolen_before_ns_);
-  for (auto& [pid, gone] : gone_) profile.processes.push_back(std::move(gone.process));
-  for (const auto& [pid, process] : processes_) {
-    profile.processes.push_back(process->summary());
-    process->caches = {};  // naming and writing need memory, too
-  }
-  std::ranges::sort(profile.processes, {}, &Process::pid);
+  take_processes(profile);
   profile.program = program;
   profile.modules = std::move(modules);
   profile.event = std::string(sampler_->event_name());

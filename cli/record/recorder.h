@@ -6,6 +6,13 @@
 //               recipes of each process                    +--> a TrackedProcess for each process:
 //                                                               mappings, plan, when to plan again
 //
+// A process is known by its key, which says which of those that have had its number it is:
+//
+//                fork        exec                    exit        let go        take_profile()
+//   processes_   |== key a ==|====== key b ======================|
+//   gone_                    a: its summary                      b: its summary
+//   rows         a.....a.....b.b...b..b.............b                          Profile::processes
+//
 // Processes fork, execute other programs, load libraries, and end. The recorder plans again after
 // each of these, and reads the mappings of a process before they are gone.
 #pragma once
@@ -108,9 +115,17 @@ class Recorder final : private EventHandler {
   bool is_calm() const;
   // Those that run, and those that have ended lately. Of those that ended before, one of each kind
   // is still here, as an example for messages.
-  const std::map<Pid, std::unique_ptr<TrackedProcess>>& processes() const { return processes_; }
+  using Processes = std::map<ProcessKey, std::unique_ptr<TrackedProcess>>;
+  const Processes& processes() const { return processes_; }
+  // The process that has this number now, or had it last; null: it is not recorded, or was let go.
+  const TrackedProcess* current(Pid pid) const {
+    const auto found = current_.find(pid);
+    return found == current_.end() ? nullptr : found->second;
+  }
+  // Whether what has this number now is recorded already, or is not to be read.
+  bool has(Pid pid) const;
   // The number of all processes that were recorded.
-  std::size_t process_count() const { return processes_.size() + gone_.size(); }
+  std::size_t process_count() const { return process_count_; }
   // What the plans of all processes found out about a variable, by its number.
   const VariableSeen& variable_seen(std::size_t variable) const {
     return variables_seen_[variable];
@@ -141,12 +156,12 @@ class Recorder final : private EventHandler {
 
  private:
   void on_sample(const Sample& sample) override;
-  void on_fork(Pid parent, Pid child) override;
-  void on_exec(Pid pid) override;
+  void on_fork(Pid parent, ProcessKey child) override;
+  void on_exec(ProcessKey key, std::string_view name) override;
   void on_exit(Pid pid) override;
-  void on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) override;
+  void on_thread_end(ProcessKey process, Tid tid, std::uint64_t thread_ns) override;
   void on_mapping(const MappingEvent& event) override;
-  void on_label_set(Pid pid, std::uint64_t number, std::span<const std::byte> label_bytes,
+  void on_label_set(ProcessKey process, std::uint64_t number, std::span<const std::byte> label_bytes,
                     bool of_blame) override;
   void on_waits(std::span<const WaitTotal> waits, std::span<const BlameTotal> blame) override;
   void on_mappings_lost(std::uint64_t since_ns) override;
@@ -166,17 +181,33 @@ class Recorder final : private EventHandler {
     std::optional<Pid> before_;
   };
 
+  // What the profile needs of a process that was let go, or of one before it executed another
+  // program: a recording may see a million of them. It stays when the process comes back for a late
+  // sample, which knows less.
+  struct Gone {
+    Process process;
+    bool publishes_nothing = false;
+    bool goes_on = false;  // as another program
+    Index row = kNoIndex;  // ProcessContext::row
+    ProcessOfWaits waits;  // if waits are sampled
+  };
+
   void note_event();
-  TrackedProcess* find(Pid pid);
-  TrackedProcess* find_gone(Pid pid);
-  TrackedProcess& process_of(Pid pid);
-  ProcessOfWaits process_of_waits(Pid pid);
-  std::unique_ptr<TrackedProcess> track(Pid pid);
-  void keep(Pid pid, std::unique_ptr<TrackedProcess> process);
+  TrackedProcess* find(ProcessKey key);
+  TrackedProcess* find_gone(ProcessKey key);
+  TrackedProcess& process_of(ProcessKey key);
+  ProcessOfWaits process_of_waits(ProcessKey key);
+  Index row_of(TrackedProcess& process);
+  Index row_of(Gone& gone, Pid pid);
+  std::unique_ptr<TrackedProcess> track(ProcessKey key);
+  TrackedProcess& keep(std::unique_ptr<TrackedProcess> process);
+  void note_gone(TrackedProcess& process);
+  void begin_life(TrackedProcess& process, ProcessKey key, std::string_view name);
   KernelTotals kernel_totals(const Counters& counters, std::uint64_t whole_ns) const;
   void plan(TrackedProcess& process);
   void settle_unplanned(Profile& profile) const;
-  bool publishes_nothing(Pid pid) const;
+  std::vector<bool> silent_rows(std::size_t count) const;
+  void take_processes(Profile& profile);
   void note_plan(Pid pid, const ProcessPlan& plan);
   void let_go(TrackedProcess::Clock::time_point now);
   bool is_example(const TrackedProcess& process);
@@ -191,19 +222,13 @@ class Recorder final : private EventHandler {
   ProfileBuilder builder_;
   // makes no plan itself; keeps what the planners of all processes know about files
   Planner planner_;
-  std::map<Pid, std::unique_ptr<TrackedProcess>> processes_;
-  // What the profile needs of a process that was let go: a recording may see a million of them.
-  struct Gone {
-    Process process;
-    bool publishes_nothing = false;
-  };
-  std::map<Pid, Gone> gone_;
-  // Of processes that were let go, if waits are sampled. One stays when its process comes back for
-  // a late sample, which knows less.
-  std::map<Pid, ProcessOfWaits> waits_of_gone_;
+  Processes processes_;
+  std::map<Pid, TrackedProcess*> current_;  // which of processes_ has a number now
+  std::map<ProcessKey, Gone> gone_;
+  std::size_t process_count_ = 0;
   TrackedProcess::Clock::time_point next_let_go_{};
   // indexed by whether they publish and whether something was refused
-  std::array<Pid, 4> examples_{};
+  std::array<const TrackedProcess*, 4> examples_{};
   std::vector<VariableSeen> variables_seen_;
   std::vector<PresetSeen> presets_seen_;
   TableTimes table_times_;
@@ -217,13 +242,12 @@ class Recorder final : private EventHandler {
   bool in_kernel_ = false;
   TrackedProcess::Clock::time_point last_event_{};  // of the kinds that is_calm() names
   bool started_ = false;
-  Pid first_{};              // the process that was added first
+  TrackedProcess* first_ = nullptr;  // the process that was added first
   std::optional<Pid> busy_;  // the process whose memory or files are being read
   std::set<Pid> left_out_;
   bool leaves_all_ = false;
   bool stops_ = false;
-  Pid last_pid_{};
-  TrackedProcess* last_process_ = nullptr;
+  TrackedProcess* last_process_ = nullptr;  // that find() has found last
 };
 
 }  // namespace labelscope::cli

@@ -144,7 +144,7 @@ void RecordReport::say_waits_without_thread() const {
   if (!std::ranges::any_of(profile().values, [](const ValueType& value) { return is_wait(value); }))
     return;
   WithoutThreads programs;
-  for (const auto& [pid, process] : recorder_.processes()) {
+  for (const auto& [key, process] : recorder_.processes()) {
     for (const Publisher& publisher : process->plan().publishers) {
       programs.go |= publisher.recipe.source == LS_SOURCE_GO;
       // An addon of node has labels of another kind.
@@ -192,10 +192,10 @@ void RecordReport::explain_missing_labels() const {
                                      style_for(options_.messages.color, STDERR_FILENO), std::cerr));
     std::cerr.flush();
   }
-  for (const auto& [pid, process] : recorder_.processes()) {
-    const std::string title = title_of(pid);
+  for (const auto& [key, process] : recorder_.processes()) {
+    const std::string title = title_of(key.pid);
     if (title.empty()) continue;
-    log::info("  --preset title: process " + std::to_string(raw(pid)) + " calls itself \"" +
+    log::info("  --preset title: process " + std::to_string(raw(key.pid)) + " calls itself \"" +
               escape_terminal(title) + "\"");
     break;
   }

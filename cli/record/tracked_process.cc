@@ -91,17 +91,20 @@ Pid first_of_server(const LiveProcess& process) {
 
 }  // namespace
 
-TrackedProcess::TrackedProcess(Pid pid, ModuleTable& modules, const Planner& planner,
+TrackedProcess::TrackedProcess(ProcessKey key, ModuleTable& modules, const Planner& planner,
                                const std::vector<VariableSpec>& variables)
-    : pid_(pid), modules_(&modules), space_(modules, pid), planner_(planner.for_another_process()) {
+    : key_(key),
+      modules_(&modules),
+      space_(modules, key.pid),
+      planner_(planner.for_another_process()) {
   if (variables.empty()) return;
   auto facts = std::make_shared<ProcessFacts>();
   for (const VariableSpec& variable : variables) facts->variable_keys.push_back(variable.key);
   user_facts_ = std::move(facts);
 }
 
-TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
-    : pid_(pid),
+TrackedProcess::TrackedProcess(ProcessKey key, const TrackedProcess& parent)
+    : key_(key),
       server_(parent.server()),
       modules_(parent.modules_),
       space_(parent.space_),
@@ -115,7 +118,7 @@ TrackedProcess::TrackedProcess(Pid pid, const TrackedProcess& parent)
       own_labels_(parent.own_labels_),
       looked_at_(parent.looked_at_),
       may_have_published_(parent.may_have_published_) {
-  space_.set_owner(pid);
+  space_.set_owner(key.pid);
   if (plan_.facts) {
     auto inherited = std::make_shared<ProcessFacts>(*plan_.facts);
     inherited->of_parent = true;
@@ -131,7 +134,7 @@ bool TrackedProcess::publishes() const {
 }
 
 Process TrackedProcess::summary() const {
-  return {pid_, comm_, publisher_paths(), facts() == nullptr ? Attributes() : facts()->attributes,
+  return {pid(), comm_, publisher_paths(), facts() == nullptr ? Attributes() : facts()->attributes,
           server()};
 }
 
@@ -150,14 +153,14 @@ void TrackedProcess::become(Process summary, bool publishes_nothing) {
 Status TrackedProcess::refresh(ProcessLabelReader& labels, const OneLook* look) {
   plan_later();
   last_plan_ = Clock::now();
-  auto process = LiveProcess::open(pid_);
+  auto process = LiveProcess::open(pid());
   if (!process) return std::move(process).error();
   const OneLook own(**process);
   if (look == nullptr) look = &own;
   Status status = space_.load(*look);
   if (!status) return status;
   std::string name = (*process)->comm();
-  if (!name.empty()) comm_ = std::move(name);
+  if (!name.empty()) note_name(name);
   if (!server_) server_ = first_of_server(**process);
   if (!own_labels_) {
     adopt(labels.read(**process));
@@ -171,7 +174,7 @@ Status TrackedProcess::refresh(ProcessLabelReader& labels, const OneLook* look) 
   // The child of a vfork() shares its parent's memory until it ends or executes a program. What was
   // read while it let go of it looks like a process without labels.
   if ((*process)->has_replaced_program()) {
-    return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid_)) +
+    return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid())) +
                                            " has ended or executed a program while it was planned"};
   }
   adopt(*std::move(plan));
@@ -220,7 +223,7 @@ bool TrackedProcess::adopt_facts(std::shared_ptr<const ProcessFacts> facts) {
 bool TrackedProcess::renew_facts(Clock::time_point now) {
   if (ended() || now - last_facts_ < kWatchInterval) return false;
   last_facts_ = now;
-  auto process = LiveProcess::open(pid_);
+  auto process = LiveProcess::open(pid());
   if (!process) return false;
   const auto mappings = named_mappings(**process);
   if (!mappings) return false;
@@ -235,7 +238,7 @@ void TrackedProcess::watch_facts(Clock::time_point now) {
   if (ended() || now < next_facts_) return;
   const bool own = plan_.facts && plan_.facts->has_context() && !plan_.facts->of_parent;
   next_facts_ = now + (own ? kWatchInterval : kSearchInterval);
-  if (own ? has_changed(*plan_.facts, *open_process_memory(pid_)) : plan_.needs_facts())
+  if (own ? has_changed(*plan_.facts, *open_process_memory(pid())) : plan_.needs_facts())
     renew_facts(now);
 }
 
@@ -263,11 +266,17 @@ void TrackedProcess::on_mapping(const Mapping& mapping, std::uint64_t time_ns) {
   if (mapping.file) plan_soon();
 }
 
+void TrackedProcess::begin_life(ProcessKey key) {
+  key_ = key;
+  row = kNoIndex;
+  caches.threads.clear();
+}
+
 void TrackedProcess::on_exec() {
   space_.clear();
   ++own_epoch_;
-  if (!looked_at_) may_have_published_ = true;  // the old program was never planned
   looked_at_ = false;
+  may_have_published_ = false;
   own_labels_.reset();
   server_.reset();
   recipes_.clear();
@@ -324,7 +333,7 @@ void TrackedProcess::plan_later() {
 FindProcess TrackedProcess::finder(Live& live) const {
   return [this, &live]() -> const Target* {
     if (!live.asked && !ended()) {
-      if (auto opened = LiveProcess::open(pid_)) live.process = *std::move(opened);
+      if (auto opened = LiveProcess::open(pid())) live.process = *std::move(opened);
     }
     live.asked = true;
     return live.process.get();

@@ -52,23 +52,29 @@ class TrackedProcess final : public ProcessContext {
 
   // `planner` is that of another process of the recording. `variables` are those that the user has
   // named as labels.
-  TrackedProcess(Pid pid, ModuleTable& modules, const Planner& planner = Planner(),
+  TrackedProcess(ProcessKey key, ModuleTable& modules, const Planner& planner = Planner(),
                  const std::vector<VariableSpec>& variables = {});
   // Makes a child right after fork, with the same mappings and recipes as its parent.
-  TrackedProcess(Pid pid, const TrackedProcess& parent);
+  TrackedProcess(ProcessKey key, const TrackedProcess& parent);
 
-  Pid pid() const { return pid_; }
-  Pid server() const { return server_ ? *server_ : pid_; }  // Process::server
+  ProcessKey key() const { return key_; }
+  Pid pid() const { return key_.pid; }
+  Pid server() const { return server_ ? *server_ : pid(); }  // Process::server
   const std::string& comm() const { return comm_; }
   // The first thread has this name now, and so has the process.
   void note_name(std::string_view name) {
-    if (comm_ != name) comm_ = name;
+    if (comm_ == name) return;
+    name_before_ = std::move(comm_);
+    comm_ = name;
+  }
+  // It got this name, if it has it, for the program that it is about to execute.
+  void take_back_name(std::string_view name) {
+    if (comm_ == name && !name_before_.empty()) comm_ = name_before_;
   }
   const std::vector<std::string>& publisher_paths() const { return publishers_.paths(); }
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
   const ProcessPlan& plan() const { return plan_; }
-  // Whether every program that the process ran was planned, and none has anything that may publish
-  // labels.
+  // Whether its program was planned, and has nothing that may publish labels.
   bool publishes_nothing() const { return looked_at_ && !may_have_published_; }
   // The program that it runs now publishes nothing.
   void note_no_publisher() { looked_at_ = true; }
@@ -87,6 +93,8 @@ class TrackedProcess final : public ProcessContext {
   // read it. `look` is one at this process that still holds, or null.
   Status refresh(ProcessLabelReader& labels, const OneLook* look = nullptr);
   void on_mapping(const Mapping& mapping, std::uint64_t time_ns);
+  // It is about to go on as another program, with another key and rows of its own.
+  void begin_life(ProcessKey key);
   void on_exec();
   void on_exit();
   // It does not answer, so nothing is read of it any more, and nothing that it has is let go:
@@ -159,11 +167,12 @@ class TrackedProcess final : public ProcessContext {
   bool adopt_facts(std::shared_ptr<const ProcessFacts> facts);
   void adopt(ProcessLabels labels);
 
-  Pid pid_;
+  ProcessKey key_;
   std::optional<Pid> server_;  // nothing until it is known
   ModuleTable* modules_;
   AddressSpace space_;
   std::string comm_;
+  std::string name_before_;  // that it had before this one
   Planner planner_;
   // The keys that the user has given to variables; they are known before there is a plan.
   std::shared_ptr<const ProcessFacts> user_facts_;

@@ -170,10 +170,10 @@ Times run_in_events(BpfBench& bench, const SetKind& kind, const Effort& effort,
 class Ignore final : public EventHandler {
  public:
   void on_sample(const Sample& sample) override { (void)sample; }
-  void on_fork(Pid parent, Pid child) override { (void)parent, (void)child; }
-  void on_exec(Pid pid) override { (void)pid; }
+  void on_fork(Pid, ProcessKey) override {}
+  void on_exec(ProcessKey, std::string_view) override {}
   void on_exit(Pid pid) override { (void)pid; }
-  void on_thread_end(Pid, Tid, std::uint64_t) override {}
+  void on_thread_end(ProcessKey, Tid, std::uint64_t) override {}
   void on_mapping(const MappingEvent& mapping) override { (void)mapping; }
 };
 

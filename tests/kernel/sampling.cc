@@ -29,7 +29,7 @@ std::uint32_t highest_rate() {
 
 void Taken::on_sample(const Sample& sample) {
   TakenSample one;
-  one.pid = sample.pid;
+  one.pid = sample.process.pid;
   one.tid = sample.tid;
   one.time_ns = sample.time_ns;
   one.thread_ns = sample.thread_ns;

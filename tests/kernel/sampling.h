@@ -39,10 +39,10 @@ struct TakenMapping {
 class Taken : public EventHandler {
  public:
   void on_sample(const Sample& sample) override;
-  void on_fork(Pid parent, Pid child) override { forks.emplace_back(parent, child); }
-  void on_exec(Pid pid) override { execs.push_back(pid); }
+  void on_fork(Pid parent, ProcessKey child) override { forks.emplace_back(parent, child.pid); }
+  void on_exec(ProcessKey process, std::string_view) override { execs.push_back(process.pid); }
   void on_exit(Pid pid) override { exits.push_back(pid); }
-  void on_thread_end(Pid, Tid tid, std::uint64_t thread_ns) override { ends[tid] += thread_ns; }
+  void on_thread_end(ProcessKey, Tid tid, std::uint64_t thread_ns) override { ends[tid] += thread_ns; }
   void on_mapping(const MappingEvent& mapping) override;
   void on_mappings_lost(std::uint64_t since_ns) override {
     ++mappings_lost;

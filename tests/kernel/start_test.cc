@@ -417,10 +417,10 @@ class AroundMapping final : public EventHandler {
     if (sample.time_ns > mapped_until) (is_mapped ? behind : wrong) += 1;
   }
   void on_mapping(const MappingEvent& event) override { is_mapped |= event.start == start; }
-  void on_fork(Pid, Pid) override {}
-  void on_exec(Pid) override {}
+  void on_fork(Pid, ProcessKey) override {}
+  void on_exec(ProcessKey, std::string_view) override {}
   void on_exit(Pid) override {}
-  void on_thread_end(Pid, Tid, std::uint64_t) override {}
+  void on_thread_end(ProcessKey, Tid, std::uint64_t) override {}
 
   Address start = 0;
   std::uint64_t mapped_after = 0;

@@ -202,10 +202,10 @@ class Accounts final : public EventHandler {
     last = std::max(last, sample.thread_ns);
     ++samples;
   }
-  void on_fork(Pid, Pid) override {}
-  void on_exec(Pid) override { ++execs; }
+  void on_fork(Pid, ProcessKey) override {}
+  void on_exec(ProcessKey, std::string_view) override { ++execs; }
   void on_exit(Pid) override {}
-  void on_thread_end(Pid, Tid tid, std::uint64_t thread_ns) override {
+  void on_thread_end(ProcessKey, Tid tid, std::uint64_t thread_ns) override {
     whole += std::max(std::exchange(open_[tid], 0), thread_ns);
   }
   void on_mapping(const MappingEvent&) override {}

@@ -98,7 +98,7 @@ class TwoHooks {
     process.recipes.count = 1;
     process.recipes.recipe[0] = child.recipe();
     process.first_pointer_known = 1;
-    REQUIRE(bpf_map_update_elem(map_fd(object_, "exec_counts"), &pid, &execs, BPF_ANY) == 0);
+    REQUIRE(bpf_map_update_elem(map_fd(object_, "lives"), &pid, &execs, BPF_ANY) == 0);
     REQUIRE(bpf_map_update_elem(map_fd(object_, "processes"), &pid, &process, BPF_ANY) == 0);
     auto tables = StackTables::open(options_, object_, [](Pid) { return std::uint32_t{0}; });
     REQUIRE(tables);

@@ -340,7 +340,7 @@ TEST_CASE("unwind processes: what a parent has mapped just before a fork, its ch
   const CodeMappingOf unreported(file);
   SampledChild child([](ChildSide& parent) { parent.wait_until_told(); });
   own.execs[child.pid()] = 0;
-  own->on_fork(kSelf, child.pid());
+  own->on_fork({kSelf, 0}, {child.pid(), 0});
   own.set(child.pid());
   own.work_until([&] { return own.mark_at(child.pid(), unreported.start()) == 3; });
   CHECK(!own.module_at(kSelf, unreported.start()));
@@ -357,7 +357,7 @@ TEST_CASE("unwind processes: a child has its parent's list, until it is the last
   REQUIRE(list);
   REQUIRE(list->count > 0);
   own.execs[grandchild.pid()] = 0;
-  own->on_fork(child.pid(), grandchild.pid());
+  own->on_fork({child.pid(), 0}, {grandchild.pid(), 0});
   const auto same = list_of(own.object(), grandchild.pid());
   REQUIRE(same);
   CHECK(same->list == list->list);
@@ -379,7 +379,7 @@ TEST_CASE("unwind processes: a list stays while one of two processes has it") {
   own.set(child.pid());
   own.set(stranger.pid());
   own.settle();
-  own->on_fork(child.pid(), grandchild.pid());
+  own->on_fork({child.pid(), 0}, {grandchild.pid(), 0});
   const auto list = list_of(own.object(), grandchild.pid());
   REQUIRE(list);
   const auto other = list_of(own.object(), stranger.pid());
@@ -405,7 +405,7 @@ TEST_CASE(
   own.set(child.pid());
   const auto after = list_of(own.object(), child.pid());
   REQUIRE(after);
-  CHECK(after->exec_count == 1);
+  CHECK(after->life == 1);
   CHECK(after->list != before->list);
   // The process has ended, and no event has reported that yet.
   own.execs.erase(child.pid());
@@ -413,7 +413,7 @@ TEST_CASE(
   own->forget(child.pid());
   own->forget(child.pid());
   CHECK_FALSE(list_of(own.object(), child.pid()));
-  own->on_fork(child.pid(), kSelf);
+  own->on_fork({child.pid(), 0}, {kSelf, 0});
   CHECK_FALSE(list_of(own.object(), kSelf));
   own.work_until([&] { return mappings_in_use(own.object()) == 0; });
 }
@@ -427,7 +427,7 @@ TEST_CASE("unwind processes: a child that was known already gives its former lis
     own.set(each->pid());
   }
   own.settle();
-  own->on_fork(child.pid(), grandchild.pid());
+  own->on_fork({child.pid(), 0}, {grandchild.pid(), 0});
   own->forget(child.pid());
   own->forget(grandchild.pid());
   own.work_until([&] { return mappings_in_use(own.object()) == 0; });

@@ -100,7 +100,7 @@ TEST_CASE("totals are taken out by their generation, and the others stay") {
   const auto object = load_waits(2);
   const int map = map_fd(object->object(), "wait_totals");
   for (std::uint32_t i = 0; i < 10'000; ++i) {
-    const ls_wait_key key{1000 + i, 4000, 0, LS_PART_WAITING, i % 2};
+    const ls_wait_key key{1000 + i, 4000, 1, 0, LS_PART_WAITING, static_cast<std::uint16_t>(i % 2)};
     ls_wait_total total{};
     total.ns = i;
     total.count = 1;

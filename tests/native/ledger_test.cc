@@ -29,7 +29,7 @@ std::vector<std::uint64_t> sample_words(const SampleRecord& sample) {
   made.sample.record = {sizeof(made), LS_RECORD_SAMPLE};
   made.sample.retry_id = sample.retry_id;
   made.sample.time_ns = sample.time_ns;
-  made.sample.pid = static_cast<std::uint32_t>(raw(sample.pid));
+  made.sample.pid = static_cast<std::uint32_t>(raw(sample.process.pid));
   made.sample.identity = sample.identity;
   made.head.outcome = LS_UNREADABLE_NOT_RESIDENT;
   std::vector<std::uint64_t> words(sizeof(made) / 8);
@@ -42,7 +42,7 @@ bool hold(HeldSamples& held, std::uint64_t retry_id, int pid, std::uint32_t iden
   SampleRecord sample;
   sample.retry_id = retry_id;
   sample.time_ns = 1'000'000 - retry_id;
-  sample.pid = Pid{pid};
+  sample.process = {Pid{pid}, 1};
   sample.identity = identity;
   const auto words = sample_words(sample);
   return held.hold(sample, std::as_bytes(std::span(words)));
@@ -109,14 +109,14 @@ TEST_CASE("held_samples: an answer goes to its own sample, once") {
   CHECK(held.size() == 2);
   REQUIRE(held.settle(answer_of(2, LS_UNLABELLED), keep));
   REQUIRE(out.size() == 1);
-  CHECK(raw(out[0].pid) == 12);
+  CHECK(raw(out[0].process.pid) == 12);
   CHECK(out[0].labels.outcome == LS_UNLABELLED);
   CHECK_FALSE(held.settle(answer_of(2, LS_UNLABELLED), keep));
   CHECK_FALSE(held.settle(answer_of(3, LS_UNLABELLED), keep));
   CHECK(out.size() == 1);
   held.give_up(keep);
   REQUIRE(out.size() == 2);
-  CHECK(raw(out[1].pid) == 11);
+  CHECK(raw(out[1].process.pid) == 11);
   CHECK(out[1].labels.outcome == LS_UNREADABLE_VANISHED);
   CHECK(held.size() == 0);
 }
@@ -129,7 +129,7 @@ TEST_CASE("held_samples: those of a process that has ended go out when it ends")
   held.give_up_of(Pid{11}, keep);
   REQUIRE(out.size() == 2);
   for (const SampleRecord& sample : out) {
-    CHECK(raw(sample.pid) == 11);
+    CHECK(raw(sample.process.pid) == 11);
     CHECK(sample.labels.outcome == LS_UNREADABLE_VANISHED);
   }
   CHECK(held.size() == 1);
@@ -145,7 +145,7 @@ TEST_CASE("held_samples: those of a thread go out in the order of their time, an
   for (std::uint64_t id = 0; id < kEach; ++id) REQUIRE(hold(held, id, 11, 12));
   REQUIRE(hold(held, kEach, 11, 13));
   REQUIRE(hold(held, kEach + 1, 14, 12));
-  held.give_up_of({.pid = Pid{11}, .identity = 12}, keep);
+  held.give_up_of({.process = {Pid{11}, 1}, .identity = 12}, keep);
   CHECK(out.size() == kEach);
   CHECK(std::ranges::is_sorted(out, {}, &SampleRecord::time_ns));
   CHECK(held.size() == 2);

@@ -26,6 +26,7 @@ std::vector<std::uint64_t> sample_words() {
   made.sample.weight_ns = 9;
   made.sample.kind = LS_WAITING;
   made.sample.pid = 12;
+  made.sample.life = 14;
   made.sample.tid = 13;
   std::memcpy(made.sample.comm, "sixteen-bytes-xx", LS_COMM_SIZE);
   made.sample.stack = {2, 1, LS_STACK_CHAIN_ENDED, 0};
@@ -82,7 +83,7 @@ TEST_CASE("records: a sample is taken apart into who, when, where and labels") {
   REQUIRE(sample.thread_ns == 7);
   REQUIRE(sample.weight_ns == 9);
   REQUIRE(sample.kind == LS_WAITING);
-  REQUIRE(raw(sample.pid) == 12);
+  REQUIRE(sample.process == (ProcessKey{Pid{12}, 14}));
   REQUIRE(raw(sample.tid) == 13);
   REQUIRE(sample.comm == "sixteen-bytes-xx");
   REQUIRE(sample.stack.user.size() == 2);
@@ -102,11 +103,12 @@ TEST_CASE("records: a label set has its number and its labels, and no number of 
   head.record = {static_cast<std::uint32_t>(words.size() * 8), LS_RECORD_LABEL_SET};
   head.number = 1000;
   head.pid = 12;
+  head.life = 14;
   auto record = decode(words);
   REQUIRE(record);
   const auto& set = std::get<LabelSetRecord>(*record);
   CHECK(set.number == 1000);
-  CHECK(set.pid == Pid{12});
+  CHECK(set.process == ProcessKey{Pid{12}, 14});
   std::vector<std::byte> bytes;
   append_label_bytes(set.labels, bytes);
   CHECK(decode_label_bytes(bytes).labels == LabelSet{{"id", "abc", 0}});
@@ -119,14 +121,14 @@ TEST_CASE("records: a label set has its number and its labels, and no number of 
 }
 
 TEST_CASE("records: the end of a thread, and nothing that is longer or shorter") {
-  ls_thread_end end{{sizeof(ls_thread_end), LS_RECORD_THREAD_END}, 123, 12, 13, 14, 15, 0};
+  ls_thread_end end{{sizeof(ls_thread_end), LS_RECORD_THREAD_END}, 123, 12, 13, 14, 15, 16};
   std::vector<std::uint64_t> words(sizeof(end) / 8);
   std::memcpy(words.data(), &end, sizeof(end));
   auto record = decode(words);
   REQUIRE(record);
   const auto& decoded = std::get<ThreadEndRecord>(*record);
   REQUIRE(decoded.thread_ns == 123);
-  REQUIRE(raw(decoded.pid) == 12);
+  REQUIRE(decoded.process == (ProcessKey{Pid{12}, 16}));
   REQUIRE(raw(decoded.tid) == 13);
   REQUIRE(decoded.time_ns == 14);
   REQUIRE(decoded.identity == 15);
@@ -140,7 +142,7 @@ TEST_CASE("records: the end of a thread, and nothing that is longer or shorter")
 
 TEST_CASE("records: the waits of a thread that has ended, and nothing that is longer") {
   ls_thread_waits waits{
-      {sizeof(waits), LS_RECORD_THREAD_WAITS}, {1, 2, {3, 4, 5}, 6}, 7, 8, 12, 13};
+      {sizeof(waits), LS_RECORD_THREAD_WAITS}, {1, 2, {3, 4, 5}, 6}, 7, 8, 12, 13, 14, 0};
   std::vector<std::uint64_t> words(sizeof(waits) / 8);
   std::memcpy(words.data(), &waits, sizeof(waits));
   auto record = decode(words);

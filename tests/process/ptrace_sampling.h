@@ -34,14 +34,14 @@ struct Kept {
 class Handler final : public EventHandler {
  public:
   void on_sample(const Sample& sample) override {
-    samples.push_back({sample.pid, sample.tid, sample.outcome, sample.flags,
+    samples.push_back({sample.process.pid, sample.tid, sample.outcome, sample.flags,
                        sample.stack.user.size(),
                        sample.stack.user.empty() ? 0 : sample.stack.user.front()});
   }
-  void on_fork(Pid parent, Pid child) override { forks.emplace_back(parent, child); }
-  void on_exec(Pid pid) override { execs.push_back(pid); }
+  void on_fork(Pid parent, ProcessKey child) override { forks.emplace_back(parent, child.pid); }
+  void on_exec(ProcessKey process, std::string_view) override { execs.push_back(process.pid); }
   void on_exit(Pid pid) override { exits.push_back(pid); }
-  void on_thread_end(Pid, Tid tid, std::uint64_t thread_ns) override { ends[tid] += thread_ns; }
+  void on_thread_end(ProcessKey, Tid tid, std::uint64_t thread_ns) override { ends[tid] += thread_ns; }
   void on_mapping(const MappingEvent& event) override { mappings.emplace_back(event.path); }
 
   std::size_t count(const std::function<bool(const Kept&)>& wanted) const {

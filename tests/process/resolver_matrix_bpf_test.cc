@@ -44,7 +44,7 @@ class Tally final : public EventHandler {
   void on_sample(const Sample& sample) override {
     ++samples_;
     const auto found = threads_.find(sample.tid);
-    if (found == threads_.end() || sample.pid != pid_) {
+    if (found == threads_.end() || sample.process.pid != pid_) {
       mistakes_.push_back("a sample of thread " + std::to_string(raw(sample.tid)) +
                           ", which is none of the target's");
       return;
@@ -69,10 +69,10 @@ class Tally final : public EventHandler {
     }
   }
 
-  void on_fork(Pid, Pid) override { mistakes_.emplace_back("a fork, and the target never forks"); }
-  void on_exec(Pid) override { mistakes_.emplace_back("an exec, and the target is past its exec"); }
+  void on_fork(Pid, ProcessKey) override { mistakes_.emplace_back("a fork, and the target never forks"); }
+  void on_exec(ProcessKey, std::string_view) override { mistakes_.emplace_back("an exec, and the target is past its exec"); }
   void on_exit(Pid) override { mistakes_.emplace_back("an exit, and the target stays"); }
-  void on_thread_end(Pid, Tid, std::uint64_t) override {}
+  void on_thread_end(ProcessKey, Tid, std::uint64_t) override {}
   void on_mapping(const MappingEvent&) override {}
 
   bool complete() const {

@@ -91,10 +91,10 @@ class SampleCheck final : public EventHandler {
     // The age of the sample is not known, only that it is not of the future.
     seen_.add(one, thread, 0, child_.thread(thread).iteration.load());
   }
-  void on_fork(Pid, Pid) override {}
-  void on_exec(Pid) override {}
+  void on_fork(Pid, ProcessKey) override {}
+  void on_exec(ProcessKey, std::string_view) override {}
   void on_exit(Pid) override {}
-  void on_thread_end(Pid, Tid, std::uint64_t) override {}
+  void on_thread_end(ProcessKey, Tid, std::uint64_t) override {}
   void on_mapping(const MappingEvent&) override {}
 
  private:

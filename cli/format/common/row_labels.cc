@@ -56,11 +56,8 @@ std::string flag_words(unsigned flags) {
 }
 
 RowLabels::RowLabels(const Profile& profile) : profile_(profile) {
-  for (const Process& process : profile.processes) {
-    processes_.emplace(raw(process.pid), &process);
-  }
   for (std::size_t i = 0; i < profile.threads.size() && !profile.waits.empty(); ++i) {
-    a_thread_of_.try_emplace(raw(profile.threads[i].pid), static_cast<Index>(i));
+    a_thread_of_.try_emplace(profile.threads[i].process, static_cast<Index>(i));
   }
   for (std::size_t i = 0; i < profile.waits.size(); ++i) {
     if (profile.waits[i].count == 0) continue;
@@ -95,7 +92,7 @@ Index RowLabels::account(const SampleRow& row) const {
   if ((row.flags & LS_STILL_WAITING) != 0) return kExact;
   // Of a part of a recording no time of waits is exact.
   if (waits_.empty()) return kNoIndex;
-  const auto total = waits_.find({of_row->pid, row.label_set, row.outcome, row.value});
+  const auto total = waits_.find({of_row->process, row.label_set, row.outcome, row.value});
   return total == waits_.end() ? of_row->account : total->second;
 }
 
@@ -105,9 +102,13 @@ bool RowLabels::is_of_total(const SampleRow& row) const {
 
 const Process* RowLabels::process(const SampleRow& row) const {
   const Thread* of_row = thread(row);
-  if (of_row == nullptr) return nullptr;
-  auto found = processes_.find(raw(of_row->pid));
-  return found == processes_.end() ? nullptr : found->second;
+  if (of_row == nullptr || of_row->process >= profile_.processes.size()) return nullptr;
+  return &profile_.processes[of_row->process];
+}
+
+Pid RowLabels::pid(const SampleRow& row) const {
+  const Process* of_row = process(row);
+  return of_row == nullptr ? Pid{} : of_row->pid;
 }
 
 const LabelSet& RowLabels::label_set(const SampleRow& row) const {
@@ -156,7 +157,7 @@ std::optional<std::string> RowLabels::value(const SampleRow& row, std::string_vi
 
 std::optional<std::string> RowLabels::own_value(const SampleRow& row, std::string_view key) const {
   if (const Thread* of_row = thread(row)) {
-    if (key == kPidKey) return std::to_string(raw(of_row->pid));
+    if (key == kPidKey) return std::to_string(raw(pid(row)));
     if (key == kThreadIdKey) return std::to_string(raw(of_row->tid));
     if (key == kThreadNameKey && !of_row->name.empty()) return of_row->name;
   }
@@ -185,7 +186,7 @@ std::string RowLabels::group_frame(const SampleRow& row, std::string_view key) c
 }
 
 SampleRow RowLabels::stand_in(const WaitRow& waits) const {
-  const auto thread = a_thread_of_.find(raw(waits.pid));
+  const auto thread = a_thread_of_.find(waits.process);
   SampleRow row;
   row.thread = thread == a_thread_of_.end() ? kNoIndex : thread->second;
   row.label_set = waits.label_set;

@@ -68,6 +68,8 @@ class RowLabels {
   // Null if the row has no thread, or its process is not in the profile.
   const Thread* thread(const SampleRow& row) const;
   const Process* process(const SampleRow& row) const;
+  // 0 if no process is known.
+  Pid pid(const SampleRow& row) const;
   // A number of those samples whose time together is exact: of those with one Thread::account, or
   // of the waits of one total (Profile::waits). kNoIndex if there is none; kExact for a wait that
   // had not ended, whose time is exact for itself.
@@ -109,9 +111,8 @@ class RowLabels {
   std::optional<std::string> label_value(const SampleRow& row, std::string_view key) const;
 
   const Profile& profile_;
-  std::unordered_map<std::int32_t, const Process*, SecretHash> processes_;
   // by process, if there are totals of waits
-  std::unordered_map<std::int32_t, Index, SecretHash> a_thread_of_;
+  std::unordered_map<Index, Index> a_thread_of_;  // by process
   std::unordered_map<WaitGroup, Index, HashOfWaitGroup> waits_;  // places in Profile::waits
   LabelSet no_labels_;
 };

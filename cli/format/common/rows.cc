@@ -69,16 +69,20 @@ Status check_tables(const Profile& profile) {
     check.refers("sample", i, "value type", row.value, profile.values.size());
   }
   for (std::size_t i = 0; i < profile.waits.size(); ++i) {
+    check.refers("waits", i, "process", profile.waits[i].process, profile.processes.size());
     check.refers("waits", i, "label set", profile.waits[i].label_set, profile.label_sets.size());
     check.refers("waits", i, "value type", profile.waits[i].value, profile.values.size());
   }
   for (std::size_t i = 0; i < profile.blame.size(); ++i) {
     const BlameRow& row = profile.blame[i];
+    check.refers("blame", i, "process", row.process, profile.processes.size());
+    check.refers("blame", i, "process", row.by.process, profile.processes.size());
     check.refers("blame", i, "label set", row.label_set, profile.label_sets.size());
     check.refers("blame", i, "label set", row.by.label_set, profile.label_sets.size());
     check.refers("blame", i, "value type", row.value, profile.values.size());
   }
   for (std::size_t i = 0; i < profile.threads.size(); ++i) {
+    check.refers("thread", i, "process", profile.threads[i].process, profile.processes.size());
     check.refers("thread", i, "account", profile.threads[i].account, profile.threads.size());
   }
   return check.take();

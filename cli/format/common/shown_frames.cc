@@ -80,7 +80,7 @@ std::string process_title(const RowLabels& rows, const SampleRow& row) {
   if (process != nullptr && !process->comm.empty()) return process->comm;
   const Thread* thread = rows.thread(row);
   if (thread == nullptr) return "[unknown process]";
-  return thread->name.empty() ? "pid " + std::to_string(raw(thread->pid)) : thread->name;
+  return thread->name.empty() ? "pid " + std::to_string(raw(rows.pid(row))) : thread->name;
 }
 
 std::string thread_title(const RowLabels& rows, const SampleRow& row) {

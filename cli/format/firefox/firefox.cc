@@ -256,20 +256,29 @@ class FirefoxRenderer {
     return values_.is_time() ? ms_text(weight) : std::to_string(weight);
   }
 
+  // The viewer takes tracks of one number for one process, so "42.2" is the second that had 42.
+  std::string pid_text(const Process* process) const {
+    if (process == nullptr) return "0";
+    const std::string pid = std::to_string(raw(process->pid));
+    const auto before = std::count_if(profile_.processes.data(), process, [&](const Process& one) {
+      return one.pid == process->pid;
+    });
+    return before == 0 ? pid : pid + '.' + std::to_string(before + 1);
+  }
+
   void write_track(const Track& track, std::ostream& out) {
     const RowLabels& labels = shown_.rows();
     SampleRow any;
     any.thread = track.thread;
     const Thread* thread = labels.thread(any);
-    const std::string pid = thread == nullptr ? "0" : std::to_string(raw(thread->pid));
     std::string name = thread == nullptr ? "[unknown thread]" : escape_terminal(thread->name);
     if (!track.timed) name += " (without times)";
     const Json head{{"name", name},
                     {"processName", escape_terminal(process_title(labels, any))},
                     {"processType", "default"},
-                    {"pid", pid},
+                    {"pid", pid_text(labels.process(any))},
                     {"tid", thread == nullptr ? 0 : raw(thread->tid)},
-                    {"isMainThread", thread != nullptr && raw(thread->tid) == raw(thread->pid)},
+                    {"isMainThread", thread != nullptr && raw(thread->tid) == raw(labels.pid(any))},
                     {"showMarkersInTimeline", true},
                     {"processStartupTime", 0},
                     {"processShutdownTime", nullptr},

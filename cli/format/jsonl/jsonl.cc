@@ -21,7 +21,7 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 Json header_json(const Profile& profile) {
   Json outcomes = Json::array();
@@ -67,8 +67,9 @@ Json module_line_fields(const Profile& profile, const ProfileModule& module) {
   return fields;
 }
 
-Json thread_fields(const Thread& thread) {
-  return {{"pid", raw(thread.pid)},
+Json thread_fields(const Profile& profile, const Thread& thread) {
+  return {{"process", index_json(thread.process)},
+          {"pid", raw(profile.pid_of(thread))},
           {"tid", raw(thread.tid)},
           {"name", bytes_json(thread.name)},
           {"account", index_json(thread.account)}};
@@ -148,7 +149,8 @@ Status render_jsonl(const Profile& profile, const RenderOptions& /*options*/, st
   if (Status status = check_tables(profile); !status) return status;
   out << json_text(header_json(profile)) << '\n';
   write_table(out, "process", profile.processes, process_fields);
-  write_table(out, "thread", profile.threads, thread_fields);
+  write_table(out, "thread", profile.threads,
+              [&](const Thread& thread) { return thread_fields(profile, thread); });
   write_table(out, "module", profile.modules,
               [&](const ProfileModule& module) { return module_line_fields(profile, module); });
   write_table(out, "location", profile.locations, location_fields);
@@ -163,11 +165,11 @@ Status render_jsonl(const Profile& profile, const RenderOptions& /*options*/, st
   }
   for (const WaitRow& row : profile.waits) {
     if (!out) break;
-    out << json_text(waits_json(row)) << '\n';
+    out << json_text(waits_json(profile, row)) << '\n';
   }
   for (const BlameRow& row : profile.blame) {
     if (!out) break;
-    out << json_text(blame_json(row)) << '\n';
+    out << json_text(blame_json(profile, row)) << '\n';
   }
   for (const ThreadLedger& thread : profile.thread_ledgers.threads()) {
     if (!out) break;

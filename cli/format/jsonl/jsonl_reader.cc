@@ -14,6 +14,7 @@
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
 #include "cli/format/jsonl/jsonl_fields.h"
+#include "cli/format/jsonl/jsonl_processes.h"
 #include "cli/format/jsonl/jsonl_threads.h"
 #include "cli/format/jsonl/jsonl_waits.h"
 #include "cli/text/shares.h"
@@ -22,7 +23,8 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kFirstVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 // The longest line that labelscope writes is that of a label set: six publishers' labels are less
 // than a MiB.
 constexpr std::size_t kMaxLine = std::size_t{16} << 20;
@@ -58,7 +60,8 @@ std::string_view what_is_odd(const JsonShape& shape) {
 
 class Reader {
  public:
-  explicit Reader(ReadBudget& budget) : budget_(budget) {}
+  explicit Reader(ReadBudget& budget)
+      : budget_(budget), processes_(read_.profile.processes, budget) {}
   Status take(std::string_view line);
   // Another recording begins here, and its numbers are its own.
   bool is_over() const { return is_over_; }
@@ -74,7 +77,7 @@ class Reader {
   void take_ledger(Fields& fields);
   bool take_sample(SampleRow row);
   Process process(Fields& fields);
-  static Thread thread(Fields& fields);
+  Thread thread(Fields& fields);
   static ProfileModule module(Fields& fields);
   Location location(Fields& fields);
   Stack stack(Fields& fields);
@@ -87,6 +90,7 @@ class Reader {
 
   ReadBudget& budget_;
   ReadRecording read_;
+  JsonlProcesses processes_;
   std::vector<std::uint8_t> outcomes_;  // our outcomes, by the recording's numbers
   std::vector<std::uint16_t> flags_;    // our flags, by the recording's bits
   std::uint64_t line_ = 0;
@@ -161,13 +165,16 @@ Status Reader::take(std::string_view line) {
 
 // The header says what numbers mean.
 Status Reader::take_header(Fields fields) {
-  if (const std::uint64_t version = fields.number("version"); version != kVersion) {
+  const std::uint64_t version = fields.number("version");
+  if (version < kFirstVersion || version > kVersion) {
     return Error{ErrorCode::kUnsupported,
                  "it is a recording of version " + std::to_string(version) +
-                     ", and this labelscope reads version " + std::to_string(kVersion) +
+                     ", and this labelscope reads versions " + std::to_string(kFirstVersion) +
+                     " to " + std::to_string(kVersion) +
                      (version > kVersion ? ": a newer labelscope is needed"
-                                         : ", which is the first there is: its header is damaged")};
+                                         : ": its header is damaged")};
   }
+  processes_.set_version(version);
   Profile& profile = read_.profile;
   profile.tool_version = fields.bytes("tool_version");
   profile.event = fields.bytes("event");
@@ -240,8 +247,8 @@ std::string_view Reader::take_table_line(const std::string& type, Fields& fields
   if (type == "location") return place(profile.locations, fields, location(fields));
   if (type == "stack") return place(profile.stacks, fields, stack(fields));
   if (type == "labels") return place(profile.label_sets, fields, label_set(fields));
-  if (type == "waits") return take_waits(fields, profile, outcomes_, budget_);
-  if (type == "blame") return take_blame(fields, profile, outcomes_, budget_);
+  if (type == "waits") return take_waits(fields, profile, outcomes_, processes_, budget_);
+  if (type == "blame") return take_blame(fields, profile, outcomes_, processes_, budget_);
   if (type == "thread_ledger") return take_thread_ledger(fields, profile);
   if (type == "other_threads") return take_other_threads(fields, profile);
   return {};  // line of a later version
@@ -291,7 +298,7 @@ Process Reader::process(Fields& fields) {
 // The account may be a thread that comes later.
 Thread Reader::thread(Fields& fields) {
   Thread made;
-  made.pid = Pid{fields.small<std::int32_t>("pid")};
+  made.process = processes_.of(fields, "process", "pid");
   made.tid = Tid{fields.small<std::int32_t>("tid")};
   made.name = fields.bytes("name");
   made.account = fields.reference("account", kNoIndex);

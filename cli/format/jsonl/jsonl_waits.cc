@@ -10,9 +10,11 @@ namespace labelscope::cli {
 namespace {
 
 // What both kinds of lines have.
-Json line_of(const char* type, const WaitGroup& group, std::uint64_t time_ns, std::uint64_t count) {
+Json line_of(const Profile& profile, const char* type, const WaitGroup& group,
+             std::uint64_t time_ns, std::uint64_t count) {
   return {{"type", type},
-          {"pid", raw(group.pid)},
+          {"process", index_json(group.process)},
+          {"pid", raw(profile.pid_of(group.process))},
           {"labels", index_json(group.label_set)},
           {"outcome", group.outcome},
           {"value", group.value},
@@ -27,8 +29,8 @@ std::uint8_t outcome_in(Fields& fields, std::string_view name,
 }
 
 void take_line(Fields& fields, const Profile& profile, const std::vector<std::uint8_t>& outcomes,
-               auto& row) {
-  row.pid = Pid{fields.small<std::int32_t>("pid")};
+               JsonlProcesses& processes, auto& row) {
+  row.process = processes.of(fields, "process", "pid");
   row.label_set = fields.reference("labels", profile.label_sets.size());
   row.outcome = outcome_in(fields, "outcome", outcomes);
   row.value = fields.small<std::uint8_t>("value");
@@ -38,20 +40,21 @@ void take_line(Fields& fields, const Profile& profile, const std::vector<std::ui
 
 }  // namespace
 
-Json waits_json(const WaitRow& row) {
+Json waits_json(const Profile& profile, const WaitRow& row) {
   std::size_t last = row.lengths.size();
   while (last > 0 && row.lengths[last - 1] == 0) --last;
-  Json line = line_of("waits", row, row.time_ns, row.count);
+  Json line = line_of(profile, "waits", row, row.time_ns, row.count);
   line["lengths"] = std::vector<std::uint64_t>(
       row.lengths.begin(), row.lengths.begin() + static_cast<std::ptrdiff_t>(last));
   return line;
 }
 
-Json blame_json(const BlameRow& row) {
-  Json line = line_of("blame", row, row.time_ns, row.count);
+Json blame_json(const Profile& profile, const BlameRow& row) {
+  Json line = line_of(profile, "blame", row, row.time_ns, row.count);
   line["by"] = blame_kind_name(row.by.kind);
   if (is_blamed_thread(row.by.kind)) {
-    line["by_pid"] = raw(row.by.pid);
+    line["by_process"] = index_json(row.by.process);
+    line["by_pid"] = raw(profile.pid_of(row.by.process));
     line["by_labels"] = index_json(row.by.label_set);
     line["by_outcome"] = row.by.outcome;
   } else if (row.by.kind == LS_BLAME_PROCESS) {
@@ -61,9 +64,10 @@ Json blame_json(const BlameRow& row) {
 }
 
 std::string_view take_waits(Fields& fields, Profile& profile,
-                            const std::vector<std::uint8_t>& outcomes, ReadBudget& budget) {
+                            const std::vector<std::uint8_t>& outcomes, JsonlProcesses& processes,
+                            ReadBudget& budget) {
   WaitRow row;
-  take_line(fields, profile, outcomes, row);
+  take_line(fields, profile, outcomes, processes, row);
   std::size_t bucket = 0;
   fields.each("lengths", [&](const Json& number) {
     if (bucket < row.lengths.size() && number.is_number_unsigned()) {
@@ -80,13 +84,14 @@ std::string_view take_waits(Fields& fields, Profile& profile,
 }
 
 std::string_view take_blame(Fields& fields, Profile& profile,
-                            const std::vector<std::uint8_t>& outcomes, ReadBudget& budget) {
+                            const std::vector<std::uint8_t>& outcomes, JsonlProcesses& processes,
+                            ReadBudget& budget) {
   BlameRow row;
-  take_line(fields, profile, outcomes, row);
+  take_line(fields, profile, outcomes, processes, row);
   // A kind that is not known here is as good as unknown.
   row.by.kind = find_blame_kind(fields.bytes("by")).value_or(LS_BLAME_UNKNOWN);
   if (is_blamed_thread(row.by.kind)) {
-    row.by.pid = Pid{fields.small<std::int32_t>("by_pid")};
+    row.by.process = processes.of(fields, "by_process", "by_pid");
     row.by.label_set = fields.reference("by_labels", profile.label_sets.size());
     row.by.outcome = outcome_in(fields, "by_outcome", outcomes);
   } else if (row.by.kind == LS_BLAME_PROCESS) {

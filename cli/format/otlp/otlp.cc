@@ -75,10 +75,10 @@ class OtlpRenderer {
   Status render(std::ostream& out) {
     add_samples();
     // Processes are ordered by ID; samples without a process come last.
-    for (const auto& [pid, samples] : of_process_) {
+    for (const auto& [process, samples] : of_process_) {
       std::string bytes;
       pbf_builder<otlp::Data>(bytes).add_message(otlp::Data::kResourceProfiles,
-                                                 resource_profiles(pid, samples));
+                                                 resource_profiles(process, samples));
       out << bytes;
     }
     std::string bytes;
@@ -101,8 +101,6 @@ class OtlpRenderer {
     std::string comm;
     const Process* process = nullptr;
   };
-  static constexpr std::int32_t kNoPid = INT32_MAX;
-
   void add_samples() {
     const RowLabels& rows = shown_.rows();
     const SampleRow* before = nullptr;
@@ -111,7 +109,7 @@ class OtlpRenderer {
     const std::vector<SampleRow> aggregated = aggregate_rows(profile_, {.flags = kShownFlags});
     for (const SampleRow& row : aggregated) {
       const Thread* thread = rows.thread(row);
-      Samples& samples = of_process_[thread == nullptr ? kNoPid : raw(thread->pid)];
+      Samples& samples = of_process_[thread == nullptr ? kNoIndex : thread->process];
       if (samples.comm.empty()) samples.comm = process_title(rows, row);
       samples.process = rows.process(row);
       if (before == nullptr || before->label_set != row.label_set || before->thread != row.thread ||
@@ -212,7 +210,7 @@ class OtlpRenderer {
     return dictionary_.stack(frames);
   }
 
-  std::string resource_profiles(std::int32_t pid, const Samples& samples) {
+  std::string resource_profiles(Index process, const Samples& samples) {
     std::string resource;
     pbf_builder<otlp::Resource> attributes(resource);
     std::set<std::string, std::less<>> added;
@@ -232,9 +230,10 @@ class OtlpRenderer {
         std::ranges::find(own, std::string_view("service.name"), &Attributes::value_type::first);
     add_text("service.name", named == own.end() ? samples.comm : named->second);
     add_text("process.executable.name", samples.comm);
-    if (pid != kNoPid) {
+    if (process < profile_.processes.size()) {
       std::string number;
-      pbf_builder<otlp::AnyValue>(number).add_int64(otlp::AnyValue::kInt, pid);
+      pbf_builder<otlp::AnyValue>(number).add_int64(otlp::AnyValue::kInt,
+                                                     raw(profile_.pid_of(process)));
       add("process.pid", number);
     }
     for (const auto& [key, value] : own) add_text(OtlpDictionary::text(key), value);
@@ -308,7 +307,7 @@ class OtlpRenderer {
   const RenderOptions& options_;
   ShownFrames shown_;
   OtlpDictionary dictionary_;
-  std::map<std::int32_t, Samples> of_process_;
+  std::map<Index, Samples> of_process_;
 };
 
 }  // namespace

@@ -92,21 +92,24 @@ std::string length_text(std::uint64_t ns) {
 // "postgres, pid 42", "postgres, 12 processes", "nginx and 3 other processes": by the one with most
 // time; empty where no process is known.
 std::string processes_text(const Profile& profile) {
-  std::map<Pid, std::uint64_t> weights;
+  std::map<Index, std::uint64_t> weights;
   for (const SampleRow& row : profile.rows) {
-    if (row.thread != kNoIndex) weights[profile.threads[row.thread].pid] += row.weight_ns;
+    if (row.thread != kNoIndex) weights[profile.threads[row.thread].process] += row.weight_ns;
   }
   if (weights.empty()) return {};
-  std::map<Pid, std::string_view> comms;
-  for (const Process& process : profile.processes) comms.try_emplace(process.pid, process.comm);
+  const auto comm_of = [&](Index process) {
+    return process < profile.processes.size() ? std::string_view(profile.processes[process].comm)
+                                              : std::string_view();
+  };
   const auto heaviest =
       std::ranges::max_element(weights, {}, [](const auto& process) { return process.second; });
-  const std::string_view comm = comms[heaviest->first];
+  const std::string_view comm = comm_of(heaviest->first);
   if (comm.empty()) return {};
   const std::string name(comm);
-  if (weights.size() == 1) return name + ", pid " + std::to_string(raw(heaviest->first));
+  if (weights.size() == 1)
+    return name + ", pid " + std::to_string(raw(profile.pid_of(heaviest->first)));
   const bool same = std::ranges::all_of(
-      weights, [&](const auto& process) { return comms[process.first] == comm; });
+      weights, [&](const auto& process) { return comm_of(process.first) == comm; });
   if (same) return name + ", " + with_thousands(weights.size()) + " processes";
   return name + " and " + counted(weights.size() - 1, "other process", "other processes");
 }

@@ -182,10 +182,10 @@ class Builder {
   // If publishers disagree, values name their publishers, which belong to the process.
   std::uint32_t set_of(const SampleRow& row) {
     const bool named = (row.flags & LS_KEY_CONFLICT) != 0 && row.thread != kNoIndex;
-    const std::int32_t pid = named ? raw(profile_.threads[row.thread].pid) : 0;
+    const Index process = named ? profile_.threads[row.thread].process : kNoIndex;
     const auto next = static_cast<std::uint32_t>(sets_.size());
     auto [entry, added] =
-        set_numbers_.try_emplace({row.label_set, row.outcome, row.value, pid}, next);
+        set_numbers_.try_emplace({row.label_set, row.outcome, row.value, process}, next);
     if (added) sets_.push_back({row.label_set, row.thread, row.outcome, row.value});
     return entry->second;
   }
@@ -348,7 +348,7 @@ class Builder {
       row.thread = i == 0 ? kNoIndex : static_cast<Index>(i - 1);
       const Thread* thread = labels_.thread(row);
       const Process* process = labels_.process(row);
-      pid.add(thread == nullptr ? 0 : static_cast<std::uint32_t>(raw(thread->pid)));
+      pid.add(thread == nullptr ? 0 : static_cast<std::uint32_t>(raw(profile_.pid_of(*thread))));
       tid.add(thread == nullptr ? 0 : static_cast<std::uint32_t>(raw(thread->tid)));
       name.add(thread == nullptr ? 0 : strings_.intern(thread->name));
       comm.add(process == nullptr ? 0 : strings_.intern(process->comm));
@@ -397,7 +397,7 @@ class Builder {
   RowLabels labels_;
   Strings strings_;
   std::vector<Row> rows_;
-  std::map<std::tuple<Index, std::uint8_t, std::uint8_t, std::int32_t>, std::uint32_t> set_numbers_;
+  std::map<std::tuple<Index, std::uint8_t, std::uint8_t, Index>, std::uint32_t> set_numbers_;
   std::vector<Set> sets_;
   FrameTree::Name functions_ = 0;
   Column function_names_;

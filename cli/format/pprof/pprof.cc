@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <protozero/pbf_builder.hpp>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -296,13 +297,16 @@ class PprofRenderer {
 
   void add_comment(const std::string& name, const std::string& value) {
     if (value.empty()) return;
-    top_.add_int64(ProfileField::kComment, strings_.intern(name + ": " + value));
+    // A process that has executed programs says the same once.
+    const std::int64_t comment = strings_.intern(name + ": " + value);
+    if (comments_.insert(comment).second) top_.add_int64(ProfileField::kComment, comment);
   }
 
   const Profile& profile_;
   const RenderOptions& options_;
   RowLabels rows_;
   PprofStrings strings_;
+  std::set<std::int64_t> comments_;
   PprofLabels labels_;
   GzipWriter gzip_;
   std::string encoded_;

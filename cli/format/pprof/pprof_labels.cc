@@ -79,7 +79,7 @@ void PprofLabels::add_thread(const SampleRow& row) {
 
 void PprofLabels::encode_thread(const SampleRow& row) {
   if (const Thread* thread = rows_.thread(row)) {
-    add_own_number(kPidKey, raw(thread->pid));
+    add_own_number(kPidKey, raw(rows_.pid(row)));
     add_own_number(kThreadIdKey, raw(thread->tid));
     add_own_text(kThreadNameKey, thread->name);
   }

@@ -96,19 +96,19 @@ Index PprofSampleLabels::thread_of(std::vector<PprofLabel>& labels) {
   const auto any = [](const std::string&) { return true; };
   const std::string name = take_text(labels, kThreadNameKey, any);
   const std::int32_t process = pid.value_or(0);
-  auto known = comms_.find(process);
+  const auto next_process = static_cast<Index>(profile_.processes.size());
+  const auto [known, is_new] = processes_.try_emplace(process, next_process);
+  if (is_new) profile_.processes.push_back({Pid{process}, {}, {}, {}, {}});
+  std::string& name_of_process = profile_.processes[known->second].comm;
   // The process has one name. A label with another value is no name.
   const std::string comm = take_text(labels, kCommKey, [&](const std::string& text) {
-    return known == comms_.end() || known->second == text;
+    return name_of_process.empty() || name_of_process == text;
   });
-  if (known == comms_.end() && !comm.empty()) {
-    comms_.emplace(process, comm);
-    profile_.processes.push_back({Pid{process}, comm, {}, {}});
-  }
+  if (name_of_process.empty()) name_of_process = comm;
   const auto next = static_cast<Index>(profile_.threads.size());
-  const auto [entry, added] = threads_.try_emplace({process, tid.value_or(0), name}, next);
+  const auto [entry, added] = threads_.try_emplace({known->second, tid.value_or(0), name}, next);
   if (added) {
-    profile_.threads.push_back({Pid{process}, Tid{tid.value_or(0)}, name, kNoIndex});
+    profile_.threads.push_back({known->second, Tid{tid.value_or(0)}, name, kNoIndex});
   }
   return entry->second;
 }

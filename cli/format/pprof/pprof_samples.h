@@ -36,8 +36,8 @@ class PprofSampleLabels {
   Index index_of(LabelSet set);
 
   Profile& profile_;
-  std::map<std::tuple<std::int32_t, std::int32_t, std::string>, Index> threads_;
-  std::map<std::int32_t, std::string> comms_;
+  std::map<std::tuple<Index, std::int32_t, std::string>, Index> threads_;
+  std::map<std::int32_t, Index> processes_;  // by number
   std::unordered_map<std::string, Index, SecretHash> sets_;
 };
 

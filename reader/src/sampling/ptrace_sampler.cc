@@ -79,6 +79,10 @@ class PtraceSampler final : public Sampler {
   Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override;
   Status set_running_process(Pid pid) override;
   Status remove_process(Pid pid) override;
+  ProcessKey key_of(Pid pid) const override {
+    const auto known = processes_.find(pid);
+    return known == processes_.end() ? ProcessKey{pid} : known->second->key();
+  }
   Status start() override;
   Status wake_on(int fd) override {
     wakes_ = fd;
@@ -103,7 +107,7 @@ class PtraceSampler final : public Sampler {
   void poll_mappings(SampledProcess& process, EventHandler& handler);
   void notice_program(SampledProcess& process, EventHandler& handler);
   void forget(Pid pid, EventHandler& handler);
-  void hand_out(Pid pid, const std::vector<ThreadList::Ended>& threads,
+  void hand_out(ProcessKey process, const std::vector<ThreadList::Ended>& threads,
                 EventHandler& handler) const;
   std::vector<Pid> pids() const;
 
@@ -115,6 +119,7 @@ class PtraceSampler final : public Sampler {
   int wakes_ = -1;  // as wake_on() says
   Clock::time_point next_poll_{};
   std::map<Pid, std::unique_ptr<SampledProcess>> processes_;
+  std::uint32_t lives_ = 0;     // so many have begun (ProcessKey)
   std::set<Pid> not_followed_;  // children that are counted as not followed
   ThreadSampler threads_;
   Events events_;
@@ -147,6 +152,7 @@ Status PtraceSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipe
   auto process = SampledProcess::open(pid, options_, nullptr, other);
   if (!process) return std::move(process).error();
   (*process)->set_recipes(recipes);
+  (*process)->begin_life(++lives_);
   processes_[pid] = *std::move(process);
   return {};
 }
@@ -165,16 +171,17 @@ Status PtraceSampler::remove_process(Pid pid) {
   return {};
 }
 
-void PtraceSampler::hand_out(Pid pid, const std::vector<ThreadList::Ended>& threads,
+void PtraceSampler::hand_out(ProcessKey process, const std::vector<ThreadList::Ended>& threads,
                              EventHandler& handler) const {
   for (const ThreadList::Ended& thread : threads) {
     const nanoseconds time = options_.mode == SampleMode::kWall ? thread.lived : thread.ran;
-    handler.on_thread_end(pid, thread.tid, static_cast<std::uint64_t>(time.count()));
+    handler.on_thread_end(process, thread.tid, static_cast<std::uint64_t>(time.count()));
   }
 }
 
 void PtraceSampler::forget(Pid pid, EventHandler& handler) {
-  hand_out(pid, processes_.at(pid)->threads().end_all(), handler);
+  SampledProcess& process = *processes_.at(pid);
+  hand_out(process.key(), process.threads().end_all(), handler);
   static_cast<void>(remove_process(pid));
   handler.on_exit(pid);
 }
@@ -228,7 +235,7 @@ void PtraceSampler::tick(EventHandler& handler) {
     auto process = processes_.find(pid);
     if (process == processes_.end()) continue;
     const bool there = process->second->threads().refresh();
-    hand_out(pid, process->second->threads().take_ended(), handler);
+    hand_out(process->second->key(), process->second->threads().take_ended(), handler);
     if (there) {
       sample_threads(*process->second, handler);
     } else {
@@ -263,7 +270,9 @@ Status PtraceSampler::stop(EventHandler& handler) {
   if (!started_) return {};
   started_ = false;
   poll(handler);
-  for (auto& [pid, process] : processes_) hand_out(pid, process->threads().end_all(), handler);
+  for (auto& [pid, process] : processes_) {
+    hand_out(process->key(), process->threads().end_all(), handler);
+  }
   // A thread that has not stopped by then is let go when labelscope's thread ends.
   const auto end = Clock::now() + kLongestSettling;
   while (threads_.settle() && Clock::now() < end) {
@@ -295,7 +304,9 @@ void PtraceSampler::poll(EventHandler& handler) {
 }
 
 void PtraceSampler::notice_program(SampledProcess& process, EventHandler& handler) {
-  if (process.adopt_program()) handler.on_exec(process.pid());
+  if (!process.adopt_program()) return;
+  process.begin_life(++lives_);
+  handler.on_exec(process.key(), {});
 }
 
 void PtraceSampler::poll_mappings(SampledProcess& process, EventHandler& handler) {
@@ -327,8 +338,12 @@ void PtraceSampler::poll_children(SampledProcess& parent, EventHandler& handler,
       auto child = SampledProcess::open(pid, options_, &parent, &parent);
       if (child) {
         SampledProcess& added = *(processes_[pid] = *std::move(child));
-        handler.on_fork(parent.pid(), pid);
-        if (!added.runs_same_program(parent)) handler.on_exec(pid);
+        added.begin_life(++lives_);
+        handler.on_fork(parent.pid(), added.key());
+        if (!added.runs_same_program(parent)) {
+          added.begin_life(++lives_);
+          handler.on_exec(added.key(), {});
+        }
         poll_mappings(added, handler);
         continue;
       }

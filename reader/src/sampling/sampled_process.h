@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,6 +30,9 @@ class SampledProcess {
                                                       const SampledProcess* like);
 
   Pid pid() const { return process_->pid(); }
+  ProcessKey key() const { return {pid(), life_}; }
+  // It is another process from now on, or runs another program.
+  void begin_life(std::uint32_t life) { life_ = life; }
   const LiveProcess& process() const { return *process_; }
   const MemorySource& memory() const { return process_->memory(); }
   ThreadList& threads() { return threads_; }
@@ -68,6 +72,7 @@ class SampledProcess {
   std::unique_ptr<Unwinder> unwinder_;
   std::size_t mappings_hash_ = 0;
   std::vector<Mapping> executable_;  // by address
+  std::uint32_t life_ = 0;
 };
 
 }  // namespace labelscope

@@ -25,6 +25,7 @@
 #include "labelscope/unique_fd.h"
 #include "sampling/blame_kind.h"
 #include "sampling/counters.h"
+#include "sampling/process_key.h"
 #include "sampling/sample_kind.h"
 #include "sampling/thread_ledger.h"
 #include "unwind/stack.h"
@@ -66,8 +67,10 @@ struct Sample {
   // the kind is LS_WHOLE_TIME, how long it has existed). The number may be up to a scheduler tick
   // behind, but never behind the thread's last sample.
   std::uint64_t thread_ns = 0;
-  Pid pid{};
+  ProcessKey process;
   Tid tid{};
+  // Which of the threads that have had this number; 0 if that is not known.
+  std::uint32_t identity = 0;
   std::string_view comm;
   StackView stack;
   ls_outcome outcome = LS_UNLABELLED;
@@ -99,18 +102,20 @@ class EventHandler {
   virtual void on_sample(const Sample& sample) = 0;
   // The child is sampled already, with its parent's recipes. The first drain() also reports those
   // that were forked before start().
-  virtual void on_fork(Pid parent, Pid child) = 0;
-  // Samples are LS_UNREADABLE_NOT_RELOCATED until set_process() is called for the new program.
-  virtual void on_exec(Pid pid) = 0;
+  virtual void on_fork(Pid parent, ProcessKey child) = 0;
+  // The process goes on under this key. Samples are LS_UNREADABLE_NOT_RELOCATED until set_process()
+  // is called for the new program. `name` is the one that the process has from then on, or empty if
+  // that is not known: samples from the last moments before have it already.
+  virtual void on_exec(ProcessKey process, std::string_view name) = 0;
   // The process is forgotten already.
   virtual void on_exit(Pid pid) = 0;
   // The thread has ended, perhaps a while ago, or stop() was called. `thread_ns` is as in Sample,
   // for threads without any sample, too; 0 if nothing is known beyond its last sample.
-  virtual void on_thread_end(Pid pid, Tid tid, std::uint64_t thread_ns) = 0;
+  virtual void on_thread_end(ProcessKey process, Tid tid, std::uint64_t thread_ns) = 0;
   virtual void on_mapping(const MappingEvent& mapping) = 0;
   // What has the number in WaitTotal::labels. With `of_blame` it is one of blame, of all sets that
   // have the same labels with the keys by which blame was asked for: only these are meant.
-  virtual void on_label_set(Pid /*pid*/, std::uint64_t /*number*/,
+  virtual void on_label_set(ProcessKey /*process*/, std::uint64_t /*number*/,
                             std::span<const std::byte> /*label_bytes*/, bool /*of_blame*/) {}
   // Totals of waits that have become many while sampling goes on. The rest comes at the end
   // (Sampler::wait_totals()); both may have parts of the same total.
@@ -136,7 +141,7 @@ struct Counters {
 // All waits of one kind of a process, under one label set and for one reason, sampled or not. Those
 // that have not ended are samples with the flag LS_STILL_WAITING instead.
 struct WaitTotal {
-  Pid pid{};
+  ProcessKey process;
   ls_sample_kind kind = LS_WAITING;
   std::int32_t system_call = LS_CALL_NONE;  // as in Sample
   // The number of a label set, which on_label_set() has named, or has not if it was lost; an
@@ -152,7 +157,7 @@ inline constexpr std::uint64_t kUnknownLabels = LS_OUTCOME_COUNT;
 struct BlameTotal {
   WaitTotal wait;  // without lengths; how many waits, or parts of them
   ls_blame_kind kind = LS_BLAME_UNKNOWN;
-  Pid pid{};                 // of a thread
+  ProcessKey process;        // of a thread
   std::uint64_t labels = 0;  // the same, as in WaitTotal
   std::string name;          // of LS_BLAME_PROCESS, as bytes
 };
@@ -183,6 +188,9 @@ class Sampler {
   // be foreseen.
   virtual Status set_before_exec(Pid pid, UniqueFd /*program*/) { return set_process(pid, {}); }
   virtual Status remove_process(Pid pid) = 0;
+  // Returns the key of a process that is sampled, as of the last event that was handed out. The
+  // life is 0 if there is no such process.
+  virtual ProcessKey key_of(Pid pid) const = 0;
   // Returns a look at the process that was taken before start() and is right still, or null. It
   // lives until start().
   virtual const OneLook* first_look(Pid /*pid*/) const { return nullptr; }

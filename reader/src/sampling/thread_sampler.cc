@@ -125,7 +125,7 @@ void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& 
   const nanoseconds ran =
       options_.mode == SampleMode::kWall ? time - thread.seen_first : thread.ran - thread.before;
   sample.thread_ns = static_cast<std::uint64_t>(std::max(ran, nanoseconds(0)).count());
-  sample.pid = process.pid();
+  sample.process = process.key();
   sample.tid = thread.tid;
   sample.comm = thread.comm;
   sample.stack.user = seen.stack.frames;

@@ -148,7 +148,7 @@ for options in "--summary comm -q" "--summary comm --json -q" "-q"; do
   expect_status "$exit_error" "$options >&-"
   expect_said '^labelscope: cannot write .* to stdout: Bad file descriptor$'
 done
-sed '1s/"version":1/"version":2/' a.jsonl >later.jsonl
+sed '1s/"version":2/"version":3/' a.jsonl >later.jsonl
 run report later.jsonl
 expect_status "$exit_error" "a later version"
 expect_said 'a newer labelscope is needed'

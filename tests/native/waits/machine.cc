@@ -115,7 +115,7 @@ FakeThread& Machine::thread(int pid, int tid) {
   return made;
 }
 
-void Machine::record(int pid, std::uint32_t exec_count) {
+void Machine::record(int pid, std::uint32_t life) {
   const auto key = static_cast<std::uint32_t>(pid);
   ls_process process{};
   process.recipes.count = 1;
@@ -123,15 +123,15 @@ void Machine::record(int pid, std::uint32_t exec_count) {
   process.plan = 7;
   process.pid = process.pid_again = key;
   process.first_pointer_known = 1;
-  process.exec_count = exec_count;
+  process.life = life;
   put("maybe_recorded", key % LS_PID_REMAINDERS, std::uint32_t{1});
-  put("exec_counts", key, exec_count);
+  put("lives", key, life);
   put("processes", key, process);
 }
 
 void Machine::forget(int pid) {
   const auto key = bytes_of(static_cast<std::uint32_t>(pid));
-  for (const char* map : {"processes", "exec_counts"}) remove_element(map, key);
+  for (const char* map : {"processes", "lives"}) remove_element(map, key);
 }
 
 void Machine::label(FakeThread& thread, Labels labels) {

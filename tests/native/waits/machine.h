@@ -51,7 +51,7 @@ class Machine {
   // Adds a process of one thread, which is recorded unless that is said.
   FakeThread& process(int pid, bool recorded = true);
   FakeThread& thread(int pid, int tid);
-  void record(int pid, std::uint32_t exec_count = 0);
+  void record(int pid, std::uint32_t life = 0);
   void forget(int pid);
   void label(FakeThread& thread, Labels labels);
   void label(FakeThread& thread, const std::string& value) { label(thread, {{"tenant", value}}); }

@@ -239,7 +239,7 @@ TEST_CASE("off_cpu: the account of a thread goes with it, and so does all that i
   const auto ends = of.machine.sent<ls_thread_end>(LS_RECORD_THREAD_END);
   REQUIRE(ends.size() == 1);
   CHECK(ends[0].thread_ns == ran);
-  for (const char* map : {"endings", "processes", "exec_counts"}) CHECK(count_elements(map) == 0);
+  for (const char* map : {"endings", "processes", "lives"}) CHECK(count_elements(map) == 0);
   CHECK(of.machine.sent<ls_process_event>(LS_RECORD_EXIT).size() == 1);
 }
 
@@ -329,7 +329,7 @@ TEST_CASE("off_cpu: a thread that announces its end after the last one has one, 
   of.machine.pass(10 * kUs);
   --second.task.signal->live.counter;  // and then its processor is late
   of.machine.exit(kCpu);
-  CHECK(count_elements("exec_counts") == 0);
+  CHECK(count_elements("lives") == 0);
   ++second.task.signal->live.counter;
   of.machine.exit(kOther);
   CHECK(of.machine.sent<ls_process_event>(LS_RECORD_EXIT).size() == 1);
@@ -397,7 +397,7 @@ TEST_CASE("off_cpu: a child counts from its exec on") {
   machine.pass(kUs);
   wait(machine, child, 10 * kUs);
   CHECK_FALSE(machine.knows(child));
-  put("exec_counts", std::uint32_t{100}, std::uint32_t{1});
+  put("lives", std::uint32_t{100}, std::uint32_t{1});
   machine.pass(kUs);
   wait(machine, child, 20 * kUs);
   CHECK(machine.knows(child));

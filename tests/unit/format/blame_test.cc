@@ -39,21 +39,21 @@ struct Contention : ProfileMaker {
   BlameRow& row(Index waiter, std::uint64_t ns, ls_blame_kind kind, Index by = kNoIndex,
                 std::uint8_t value = kWaiting) {
     BlameRow row;
-    row.pid = Pid{100};
+    row.process = 0;
     row.label_set = waiter;
     row.value = value;
     row.time_ns = ns;
     row.count = 1;
     row.by.kind = kind;
     if (is_blamed_thread(kind)) {
-      row.by.pid = Pid{100};
+      row.by.process = 0;
       row.by.label_set = by;
     }
     return profile.blame.emplace_back(row);
   }
   void total(Index waiter, std::uint64_t ns, std::uint64_t count, std::uint8_t value = kWaiting) {
     WaitRow row;
-    row.pid = Pid{100};
+    row.process = 0;
     row.label_set = waiter;
     row.value = value;
     row.time_ns = ns;
@@ -206,7 +206,7 @@ TEST_CASE("blame: waits that have not ended are because of nobody yet") {
   REQUIRE(some.profile.blame.size() == 1);
   CHECK(some.profile.blame[0].by.kind == LS_BLAME_NOBODY_YET);
   CHECK(some.profile.blame[0].time_ns == 77);
-  CHECK(some.profile.blame[0].pid == Pid{100});
+  CHECK(some.profile.pid_of(some.profile.blame[0].process) == Pid{100});
 }
 
 TEST_CASE("blame: the matrix has a column for each value, and for each kind without one") {
@@ -292,7 +292,9 @@ TEST_CASE("blame: an owner of a lock has the column of its label, and its time i
 
 TEST_CASE("blame: processes can be told apart without a label") {
   Contention all = all_kinds();
-  all.profile.blame[0].by.pid = Pid{7};  // it has no sample, and no name is known
+  // It has no sample, and no name is known.
+  all.profile.processes.push_back({Pid{7}, {}, {}, {}, {}});
+  all.profile.blame[0].by.process = static_cast<Index>(all.profile.processes.size() - 1);
   const Json pids = blame_json_of(all.profile, "pid");
   REQUIRE(pids["values"].size() == 1);
   CHECK(pids["values"][0]["value"] == "100");
@@ -327,11 +329,11 @@ TEST_CASE("blame: hostile lines of a recording are damage, and no more") {
   const std::string whole = file.str();
   const std::size_t ledger = whole.rfind("{\"type\":\"ledger\"");
   for (const char* line :
-       {R"({"type":"blame","pid":1,"labels":99,"time_ns":1,"by":"timer"})",
-        R"({"type":"blame","pid":1,"labels":0,"value":9,"time_ns":1,"by":"timer"})",
-        R"({"type":"blame","pid":1,"labels":0,"time_ns":-1,"by":"timer"})",
-        R"({"type":"blame","pid":1,"labels":0,"time_ns":1,"by":"thread","by_labels":77})",
-        R"({"type":"blame","pid":1,"labels":0,"time_ns":1,"by":3})"}) {
+       {R"({"type":"blame","process":0,"labels":99,"time_ns":1,"by":"timer"})",
+        R"({"type":"blame","process":0,"labels":0,"value":9,"time_ns":1,"by":"timer"})",
+        R"({"type":"blame","process":0,"labels":0,"time_ns":-1,"by":"timer"})",
+        R"({"type":"blame","process":0,"labels":0,"time_ns":1,"by":"thread","by_labels":77})",
+        R"({"type":"blame","process":0,"labels":0,"time_ns":1,"by":3})"}) {
     INFO(line);
     std::istringstream in(whole.substr(0, ledger) + line + "\n" + whole.substr(ledger));
     ReadBudget budget;
@@ -342,7 +344,7 @@ TEST_CASE("blame: hostile lines of a recording are damage, and no more") {
   }
   // A later version may know kinds that this one does not.
   std::istringstream later(whole.substr(0, ledger) +
-                           R"({"type":"blame","pid":100,"labels":0,"time_ns":5,"by":"magic"})"
+                           R"({"type":"blame","process":0,"labels":0,"time_ns":5,"by":"magic"})"
                            "\n" +
                            whole.substr(ledger));
   ReadBudget budget;

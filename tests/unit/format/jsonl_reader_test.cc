@@ -3,9 +3,11 @@
 #include "cli/format/jsonl/jsonl_reader.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/answer/selection.h"
+#include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
 #include "cli/format/format.h"
 #include "cli/profile/merge.h"
@@ -209,11 +211,56 @@ TEST_CASE("jsonl_reader: what is no recording, or a later one, is refused") {
   CHECK(read("").error().context == "it is empty");
   CHECK(read("{}\n").error().code == ErrorCode::kMalformed);
   CHECK(read(text.substr(text.find('\n') + 1)).error().code == ErrorCode::kMalformed);
-  for (const char* version : {"\"version\":2", "\"version\":0"}) {
+  for (const char* version : {"\"version\":3", "\"version\":0"}) {
     std::string other = text;
-    other.replace(other.find("\"version\":1"), 11, version);
+    other.replace(other.find("\"version\":2"), 11, version);
     CHECK(read(other).error().code == ErrorCode::kUnsupported);
   }
+}
+
+TEST_CASE("jsonl_reader: version 1 knows processes by their numbers") {
+  const Profile profile = recorded_profile();
+  std::string old = written(profile);
+  old.replace(old.find("\"version\":2"), 11, "\"version\":1");
+  std::string without_ids;
+  for (const std::string& line : lines_of(old)) {
+    auto object = nlohmann::json::parse(line);
+    const std::string type = object.at("type");
+    if (type != "process") object.erase("process");
+    object.erase("by_process");
+    without_ids += object.dump() + '\n';
+  }
+  const auto again = read(without_ids);
+  REQUIRE(again);
+  CHECK(again->lost.empty());
+  REQUIRE(again->profile.threads.size() == profile.threads.size());
+  for (std::size_t i = 0; i < profile.threads.size(); ++i) {
+    CHECK(again->profile.pid_of(again->profile.threads[i]) == profile.pid_of(profile.threads[i]));
+  }
+  // The line of a process may be damaged, and its number is known all the same.
+  std::vector<std::string> lines = lines_of(without_ids);
+  lines[first_of(lines, "process")] = "damaged";
+  std::string damaged;
+  for (const std::string& line : lines) damaged += line + '\n';
+  const auto rest = read(damaged);
+  REQUIRE(rest);
+  CHECK(rest->profile.pid_of(rest->profile.threads[0]) == profile.pid_of(profile.threads[0]));
+}
+
+TEST_CASE("jsonl_reader: two processes of one number stay two") {
+  ProfileMaker made;
+  const Index stack = made.stack({});
+  for (const char* name : {"first", "second"}) {
+    made.process(7, name, {});
+    made.sample(made.thread(7, 7, name), stack, made.labels({}), LS_UNLABELLED);
+  }
+  const auto again = read(written(made.profile));
+  REQUIRE(again);
+  REQUIRE(again->profile.threads.size() == 2);
+  const RowLabels labels(again->profile);
+  CHECK(labels.value(again->profile.rows[0], kCommKey) == "first");
+  CHECK(labels.value(again->profile.rows[1], kCommKey) == "second");
+  CHECK(labels.value(again->profile.rows[1], kPidKey) == "7");
 }
 
 TEST_CASE("jsonl_reader: numbers that lead nowhere take no memory and are reported") {

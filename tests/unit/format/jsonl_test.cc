@@ -64,7 +64,7 @@ ProfileModule::Kind kind_of(const std::string& name) {
 
 void check_header(const json& line, const Profile& profile) {
   CHECK(line.at("format") == "labelscope-recording");
-  CHECK(line.at("version") == 1);
+  CHECK(line.at("version") == 2);
   CHECK(bytes_of(line.at("tool_version")) == profile.tool_version);
   CHECK(bytes_of(line.at("event")) == profile.event);
   CHECK(bytes_of(line.at("mode")) == text_of(profile.values.front()));
@@ -212,7 +212,7 @@ TEST_CASE("jsonl: every field of a profile comes back") {
       for (const json& path : line.at("publishers")) publishers.push_back(bytes_of(path));
       CHECK(publishers == profile.processes.at(id).publishers);
     } else if (type == "thread") {
-      CHECK(line.at("pid") == raw(profile.threads.at(id).pid));
+      CHECK(line.at("process") == profile.threads.at(id).process);
       CHECK(line.at("tid") == raw(profile.threads.at(id).tid));
       CHECK(bytes_of(line.at("name")) == profile.threads.at(id).name);
     } else if (type == "module") {

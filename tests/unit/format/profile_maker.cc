@@ -1,5 +1,7 @@
 #include "unit/format/profile_maker.h"
 
+#include <algorithm>
+
 namespace labelscope::test {
 namespace {
 
@@ -25,11 +27,18 @@ ProfileMaker::ProfileMaker() {
 }
 
 Index ProfileMaker::process(int pid, std::string comm, std::vector<std::string> publishers) {
-  return append(profile.processes, {Pid{pid}, std::move(comm), std::move(publishers), {}});
+  return append(profile.processes, {Pid{pid}, std::move(comm), std::move(publishers), {}, {}});
 }
 
 Index ProfileMaker::thread(int pid, int tid, std::string name) {
-  return append(profile.threads, {Pid{pid}, Tid{tid}, std::move(name), cli::kNoIndex});
+  // The last process of this number is meant.
+  const auto process = std::find_if(profile.processes.rbegin(), profile.processes.rend(),
+                                    [&](const cli::Process& one) { return raw(one.pid) == pid; });
+  const Index owner =
+      process == profile.processes.rend()
+          ? this->process(pid, {}, {})
+          : static_cast<Index>(profile.processes.rend() - process - 1);
+  return append(profile.threads, {owner, Tid{tid}, std::move(name), cli::kNoIndex});
 }
 
 Index ProfileMaker::module(cli::ProfileModule::Kind kind, std::string path, Address start,

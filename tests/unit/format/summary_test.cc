@@ -300,7 +300,7 @@ TEST_CASE("summary: of a part of a recording of waits, shares by label are uncer
   small.profile.values = {time_value(LS_WAITING)};
   for (Index i = 0; i < small.profile.threads.size(); ++i) small.profile.threads[i].account = i;
   const Index other = static_cast<Index>(small.profile.threads.size());
-  small.profile.threads.push_back({Pid{1}, Tid{2}, "other", other});
+  small.profile.threads.push_back({0, Tid{2}, "other", other});
   for (int i = 0; i < 8; ++i) {
     SampleRow& row = small.labelled({{"k", i % 2 == 0 ? "even" : "odd"}});
     row.weight_ns = 10'000'000;

@@ -265,7 +265,7 @@ TEST_CASE("value_types: a selection by label keeps its totals, and one by time o
   profile.rows.push_back(unsampled);
   for (const SampleRow& row : profile.rows) {
     WaitRow waits;
-    waits.pid = profile.threads.at(row.thread).pid;
+    waits.process = profile.threads.at(row.thread).process;
     waits.label_set = row.label_set;
     waits.value = 2;
     profile.waits.push_back(waits);
@@ -293,7 +293,7 @@ TEST_CASE("value_types: a selection by label keeps its totals, and one by time o
 TEST_CASE("value_types: totals of waits survive a recording, and give lengths by label") {
   Profile profile = of_three_kinds();
   WaitRow waits;
-  waits.pid = profile.threads.at(0).pid;
+  waits.process = profile.threads.at(0).process;
   waits.label_set = profile.rows.back().label_set;
   waits.outcome = LS_LABELLED;
   waits.value = 2;
@@ -305,7 +305,7 @@ TEST_CASE("value_types: totals of waits survive a recording, and give lengths by
   const Profile read = read_again(rendered(render_jsonl, profile));
   REQUIRE(read.waits.size() == 2);
   const WaitRow& again = read.waits[1];
-  CHECK(again.pid == waits.pid);
+  CHECK(again.process == waits.process);
   CHECK(again.label_set == waits.label_set);
   CHECK(again.time_ns == waits.time_ns);
   CHECK(again.count == waits.count);

@@ -20,7 +20,7 @@ class Recorded {
     process.server = server;
     profile.processes.push_back(process);
     Thread thread;
-    thread.pid = Pid{pid};
+    thread.process = static_cast<Index>(profile.processes.size() - 1);
     SampleRow row;
     row.thread = static_cast<Index>(profile.threads.size());
     row.label_set = static_cast<Index>(profile.label_sets.size());
@@ -53,13 +53,13 @@ TEST_CASE("learned names: who waits has them where it is blamed on others, and s
   all.add(101, kServer, {{"db_oid", "5", 0}});
   all.add(102, kServer, {{"db", "shop", 0}, {"db_oid", "5", 0}});
   WaitRow total;
-  total.pid = Pid{101};
+  total.process = 0;
   total.label_set = 0;
   total.time_ns = 70;
   all.profile.waits.push_back(total);
   BlameRow blame{total, 70, 1, {}};
   blame.by.kind = LS_BLAME_THREAD;
-  blame.by.pid = Pid{101};
+  blame.by.process = 0;
   blame.by.label_set = 0;
   all.profile.blame.push_back(blame);
   learn_names(kPairs, all.profile);
@@ -96,7 +96,7 @@ TEST_CASE("learned names: a wait has them, too, and equal rows are one") {
   all.profile.rows.push_back(all.profile.rows[0]);
   all.profile.rows.back().label_set = 1;
   WaitRow wait;
-  wait.pid = Pid{101};
+  wait.process = 0;
   wait.label_set = 0;
   all.profile.waits.push_back(wait);
   learn_names(kPairs, all.profile);

@@ -56,7 +56,7 @@ class Flood {
   }
   WaitTotal& wait(std::uint64_t number, std::uint64_t ns, Pid pid = Pid{1}, int call = SYS_futex) {
     WaitTotal total;
-    total.pid = pid;
+    total.process = {pid, 1};
     total.system_call = call;
     total.labels = number;
     total.time_ns = ns;
@@ -70,23 +70,27 @@ class Flood {
     BlameTotal total;
     total.wait = wait;
     total.kind = LS_BLAME_THREAD;
-    total.pid = Pid{1};
+    total.process = {Pid{1}, 1};
     total.labels = number;
     blame_.push_back(total);
   }
   void sample(std::uint32_t request, std::uint64_t weight_ns, Pid pid = Pid{1}) {
     Sample sample;
-    sample.pid = pid;
+    sample.process = {pid, 1};
     sample.tid = Tid{raw(pid)};
     sample.kind = LS_WAITING;
     sample.system_call = SYS_futex;
     sample.outcome = LS_LABELLED;
     sample.label_bytes = std::as_bytes(std::span(&request, 1));
     sample.weight_ns = weight_ns;
+    requests_.row = row_of(pid);
     builder_.add(sample, requests_);
   }
   void take_out() {
-    const FindProcessOfWaits find = [&](Pid) { return process_of_waits(requests_); };
+    const FindProcessOfWaits find = [&](ProcessKey key) {
+      requests_.row = row_of(key.pid);
+      return process_of_waits(requests_);
+    };
     builder_.add_blame(blame_, find, true);
     builder_.add_totals(waits_, find, true);
     blame_.clear();
@@ -103,6 +107,15 @@ class Flood {
   std::uint64_t most_mb() const { return most_ >> 20; }
 
  private:
+  // Numbers begin at 1.
+  Index row_of(Pid pid) {
+    const auto row = static_cast<Index>(raw(pid) - 1);
+    while (entered_ <= row) {
+      builder_.enter(Pid{static_cast<std::int32_t>(entered_ + 1)});
+      ++entered_;
+    }
+    return row;
+  }
   static std::uint64_t used() {
     const auto heap = mallinfo2();
     return heap.uordblks + heap.hblkhd;
@@ -114,6 +127,7 @@ class Flood {
   std::vector<BlameTotal> blame_;
   std::uint64_t before_ = 0;
   std::uint64_t most_ = 0;
+  Index entered_ = 0;
 };
 
 std::string tenant_of(const Profile& profile, Index set) {

@@ -27,7 +27,7 @@ struct Input {
 void add(ProfileBuilder& builder, ProcessContext& process, const Input& input) {
   Sample view;
   view.time_ns = input.time;
-  view.pid = Pid{1};
+  view.process = {Pid{1}, 1};
   view.tid = Tid{input.tid};
   view.comm = "worker";
   view.stack = {input.kernel, input.user, input.end};
@@ -82,7 +82,7 @@ TEST_CASE("profile_builder: a sample weighs what it brings along, and is of its 
   FakeProcess process;
   const auto sample = [&](ls_sample_kind kind, std::uint64_t weight_ns, std::uint64_t thread_ns) {
     Sample view;
-    view.pid = Pid{1};
+    view.process = {Pid{1}, 1};
     view.tid = Tid{1};
     view.kind = kind;
     view.weight_ns = weight_ns;
@@ -93,7 +93,7 @@ TEST_CASE("profile_builder: a sample weighs what it brings along, and is of its 
   sample(LS_WAITING, 7'000'000'000, 100);
   sample(LS_WAITING, 5, 100);
   sample(LS_ON_CPU, 0, 400);
-  builder.accounts().end_thread(Pid{1}, Tid{1}, 1000);
+  builder.accounts().end_thread({Pid{1}, 1}, Tid{1}, 1000);
   const Profile profile = builder.take();
   REQUIRE(profile.values == std::vector{time_value(LS_ON_CPU), time_value(LS_WAITING)});
   // The samples are equal but for their kind.
@@ -111,7 +111,7 @@ TEST_CASE("profile_builder: where the kernel knows no time, periods are shared o
   ProfileBuilder builder(0, 1000);
   FakeProcess process;
   Sample view;
-  view.pid = Pid{1};
+  view.process = {Pid{1}, 1};
   view.tid = Tid{1};
   builder.add(view, process);
   view.kind = LS_RUNNABLE;
@@ -352,7 +352,7 @@ TEST_CASE("profile_builder: a thread keeps the last name it had") {
   Input input;
   add(builder, process, input);
   Sample renamed;
-  renamed.pid = Pid{1};
+  renamed.process = {Pid{1}, 1};
   renamed.tid = Tid{1};
   renamed.comm = "renamed";
   builder.add(renamed, process);

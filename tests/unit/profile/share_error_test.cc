@@ -68,13 +68,13 @@ Estimate record(const Program& program, double hz, double seconds, std::uint64_t
     next += period;
     Sample sample;
     sample.time_ns = sample.thread_ns = static_cast<std::uint64_t>(now * 1e9);
-    sample.pid = Pid{1};
+    sample.process = {Pid{1}, 1};
     sample.tid = Tid{1};
     sample.outcome = LS_LABELLED;
     sample.label_bytes = labels[std::fmod(now + phase, cycle) / cycle < program.share ? 0 : 1];
     builder.add(sample, process);
   }
-  builder.accounts().end_thread(Pid{1}, Tid{1}, static_cast<std::uint64_t>(seconds * 1e9));
+  builder.accounts().end_thread({Pid{1}, 1}, Tid{1}, static_cast<std::uint64_t>(seconds * 1e9));
   return share_of_a(builder.take());
 }
 

@@ -25,7 +25,7 @@ struct Bench {
   // Adds a row of this thread of the profile.
   Index row(Index thread = 0) {
     while (profile.threads.size() <= thread)
-      profile.threads.push_back({kPid, Tid{9}, "", kNoIndex});
+      profile.threads.push_back({kNoIndex, Tid{9}, "", kNoIndex});
     SampleRow row;
     row.thread = thread;
     row.count = 0;
@@ -39,7 +39,7 @@ struct Bench {
   void late_sample(std::uint64_t time_ns, int tid, std::uint64_t thread_ns, Index row,
                    Pid pid = kPid) {
     ++profile.rows[row].count;
-    accounts.add_sample(pid, Tid{tid}, time_ns, thread_ns, row);
+    accounts.add_sample({pid, 1}, Tid{tid}, time_ns, thread_ns, row);
   }
   TimeLedger settle(std::uint64_t lost_ns = 0, std::uint64_t whole_ns = 0) {
     const TimeLedger ledger = accounts.settle({.lost_ns = lost_ns, .whole_ns = whole_ns});
@@ -64,7 +64,7 @@ TEST_CASE("time_accounts: a thread's time is shared equally within a stretch, an
   bench.sample(5, kStretch, a);
   bench.sample(5, kStretch + 10 * kMs, b);
   bench.sample(5, kStretch + 11 * kMs, a);
-  bench.accounts.end_thread(kPid, Tid{5}, kStretch + 20 * kMs);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch + 20 * kMs);
   const TimeLedger ledger = bench.settle();
   CHECK(ledger.attributed_ns == kStretch + 20 * kMs);
   CHECK(ledger.unsampled_ns == 0);
@@ -79,7 +79,7 @@ TEST_CASE("time_accounts: time whose samples were lost goes to the samples next 
   for (std::uint64_t i = 1; i <= 8; ++i) bench.sample(5, i * kPeriod, before);
   // There is a second without samples.
   bench.sample(5, kStretch + 1000 * kMs, after);
-  bench.accounts.end_thread(kPid, Tid{5}, kStretch + 1000 * kMs);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch + 1000 * kMs);
   bench.settle();
   CHECK(bench.weight(before) == kStretch);
   CHECK(bench.weight(after) == 1000 * kMs);
@@ -89,7 +89,7 @@ TEST_CASE("time_accounts: what a thread runs behind its last sample is its last 
   Bench bench;
   const Index row = bench.row();
   bench.sample(5, kStretch, row);
-  bench.accounts.end_thread(kPid, Tid{5}, kStretch + 3 * kMs);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch + 3 * kMs);
   bench.settle();
   CHECK(bench.weight(row) == kStretch + 3 * kMs);
 }
@@ -102,9 +102,9 @@ TEST_CASE("time_accounts: short threads stand for their like, sampled or not") {
   // There are 500 threads of 1 ms; a sample in its middle meets every tenth.
   for (int i = 0; i < 500; ++i) {
     if (i % 10 == 0) bench.sample(100 + i, kMs / 2, short_lived);
-    bench.accounts.end_thread(kPid, Tid{100 + i}, kMs);
+    bench.accounts.end_thread({kPid, 1}, Tid{100 + i}, kMs);
   }
-  bench.accounts.end_thread(kPid, Tid{5}, 500 * kMs);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, 500 * kMs);
   const TimeLedger ledger = bench.settle();
   CHECK(ledger.attributed_ns == 1000 * kMs);
   CHECK(ledger.unsampled_ns == 0);
@@ -120,7 +120,7 @@ TEST_CASE("time_accounts: short processes stand for their like") {
   for (int i = 0; i < 100; ++i) {
     const Pid pid{1000 + i};
     if (i % 5 == 0) bench.sample(1000 + i, kMs, row, pid);
-    bench.accounts.end_thread(pid, Tid{1000 + i}, 2 * kMs);
+    bench.accounts.end_thread({pid, 1}, Tid{1000 + i}, 2 * kMs);
   }
   const TimeLedger ledger = bench.settle();
   CHECK(ledger.attributed_ns == 200 * kMs);
@@ -131,8 +131,8 @@ TEST_CASE("time_accounts: much time without a sample goes to no other process") 
   Bench bench;
   const Index row = bench.row();
   bench.sample(5, kMs, row);
-  bench.accounts.end_thread(kPid, Tid{5}, 2 * kMs);
-  bench.accounts.end_thread(kOther, Tid{6}, 300 * kMs);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, 2 * kMs);
+  bench.accounts.end_thread({kOther, 1}, Tid{6}, 300 * kMs);
   const TimeLedger ledger = bench.settle(7 * kMs);
   CHECK(ledger.attributed_ns == 2 * kMs);
   CHECK(ledger.unsampled_ns == 300 * kMs);
@@ -144,7 +144,7 @@ TEST_CASE("time_accounts: what a process ran beyond its threads is its short thr
   Bench bench;
   const Index row = bench.row();
   bench.sample(5, kMs, row);
-  bench.accounts.end_thread(kPid, Tid{5}, kMs);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, kMs);
   bench.accounts.set_process_time(kPid, 500 * kMs, 501 * kMs);
   const TimeLedger ledger = bench.settle();
   CHECK(ledger.attributed_ns == 500 * kMs);
@@ -156,7 +156,7 @@ TEST_CASE("time_accounts: lost time of a process that can be asked is not counte
   Bench bench;
   const Index row = bench.row();
   bench.sample(5, kMs, row);
-  bench.accounts.end_thread(kPid, Tid{5}, kMs);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, kMs);
   bench.accounts.set_process_time(kPid, 500 * kMs, 500 * kMs);
   const TimeLedger ledger = bench.settle(600 * kMs, 550 * kMs);
   CHECK(ledger.attributed_ns == 500 * kMs);
@@ -166,13 +166,13 @@ TEST_CASE("time_accounts: lost time of a process that can be asked is not counte
 
 TEST_CASE("time_accounts: processes without samples are in the sum of all") {
   Bench bench;
-  bench.accounts.end_thread(kPid, Tid{5}, 10 * kMs);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, 10 * kMs);
   const TimeLedger ledger = bench.settle(5 * kMs, 100 * kMs);
   CHECK(ledger.unsampled_ns == 95 * kMs);
   CHECK(ledger.lost_ns == 5 * kMs);
   // A sum that is less than what was seen is ignored.
   Bench other;
-  other.accounts.end_thread(kPid, Tid{5}, 10 * kMs);
+  other.accounts.end_thread({kPid, 1}, Tid{5}, 10 * kMs);
   CHECK(other.settle(0, 9 * kMs).whole() == 10 * kMs);
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("time_accounts: a thread that has the number of one that ended is anot
   bench.sample(5, kStretch * 2 + kMs, first);
   // The report of the thread's end was lost.
   bench.sample(5, kStretch, second);
-  bench.accounts.end_thread(kPid, Tid{5}, kStretch);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch);
   bench.settle();
   CHECK(bench.weight(first) == kStretch * 2 + kMs);
   CHECK(bench.weight(second) == kStretch);
@@ -195,7 +195,7 @@ TEST_CASE("time_accounts: a sample that waited for its labels takes no time back
   const Index row = bench.row();
   bench.late_sample(2, 5, 20 * kMs, row);
   bench.late_sample(1, 5, 10 * kMs, row);
-  bench.accounts.end_thread(kPid, Tid{5}, kStretch);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch);
   bench.settle();
   CHECK(bench.weight(row) == kStretch);
 }
@@ -206,7 +206,7 @@ TEST_CASE("time_accounts: nor does it take a minute twice if it has waited for a
   const Index late = bench.row();
   for (std::uint64_t i = 1; i <= 6000; ++i) bench.late_sample(1000 + i, 5, i * kPeriod, row);
   bench.late_sample(500, 5, 5 * kMs, late);
-  bench.accounts.end_thread(kPid, Tid{5}, 6000 * kPeriod + 4 * kMs);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, 6000 * kPeriod + 4 * kMs);
   CHECK(bench.settle().attributed_ns == 6000 * kPeriod + 4 * kMs);
   CHECK(bench.weight(late) <= 4 * kMs + kStretch);
 }
@@ -215,7 +215,7 @@ TEST_CASE("time_accounts: what threads have beyond other accounts was counted tw
   Bench bench;
   const Index row = bench.row();
   bench.sample(5, 500 * kMs, row);
-  bench.accounts.end_thread(kPid, Tid{5}, 500 * kMs);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, 500 * kMs);
   bench.accounts.set_process_time(kPid, 290 * kMs, 300 * kMs);
   const bool by_processors = GENERATE(false, true);
   const TimeLedger ledger =
@@ -243,7 +243,7 @@ TEST_CASE("time_accounts: the time of strangers is not that of a few short proce
   const Index row = bench.row();
   for (const int pid : {11, 12}) {
     for (std::uint64_t i = 1; i <= 4; ++i) bench.sample(pid, i * kPeriod, row, Pid{pid});
-    bench.accounts.end_thread(Pid{pid}, Tid{pid}, 4 * kPeriod);
+    bench.accounts.end_thread({Pid{pid}, 1}, Tid{pid}, 4 * kPeriod);
   }
   const TimeLedger ledger =
       bench.accounts.settle({.whole_ns = 3080 * kMs, .has_strangers = strangers_are_known});
@@ -269,7 +269,7 @@ TEST_CASE("time_accounts: a part of a nanosecond is not lost") {
   std::vector<Index> rows;
   for (int i = 0; i < 3; ++i) rows.push_back(bench.row());
   for (Index row : rows) bench.sample(5, kMs, row);
-  bench.accounts.end_thread(kPid, Tid{5}, kStretch + 2);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch + 2);
   bench.settle();
   CHECK(bench.weight(rows[0]) + bench.weight(rows[1]) + bench.weight(rows[2]) == kStretch + 2);
 }
@@ -281,19 +281,40 @@ TEST_CASE("time_accounts: nor is it among the samples of a thread with an accoun
   for (int i = 0; i < 3; ++i) rows.push_back(bench.row());
   bench.sample(5, kStretch, before);
   for (Index row : rows) bench.sample(5, kStretch + kMs, row);
-  bench.accounts.end_thread(kPid, Tid{5}, kStretch + 3 * kMs + 2);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch + 3 * kMs + 2);
   bench.settle();
   CHECK(bench.weight(before) == kStretch);
   CHECK(bench.weight(rows[0]) + bench.weight(rows[1]) + bench.weight(rows[2]) == 3 * kMs + 2);
+}
+
+TEST_CASE("time_accounts: a thread that executes a program goes on, and no time is twice there") {
+  Bench bench;
+  const Index before = bench.row();
+  const Index after = bench.row();
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    ++bench.now;
+    bench.accounts.add_sample({kPid, 1}, Tid{5}, bench.now, i * kStretch, before);
+  }
+  for (std::uint64_t i = 4; i <= 5; ++i) {
+    ++bench.now;
+    bench.accounts.add_sample({kPid, 2}, Tid{5}, bench.now, i * kStretch, after);
+  }
+  bench.accounts.end_thread({kPid, 2}, Tid{5}, 5 * kStretch);
+  bench.accounts.set_process_time(kPid, 5 * kStretch, 5 * kStretch);
+  const TimeLedger ledger = bench.settle(0);
+  CHECK(ledger.attributed_ns == 5 * kStretch);
+  CHECK(ledger.twice_ns == 0);
+  CHECK(bench.profile.rows[before].weight_ns == 3 * kStretch);
+  CHECK(bench.profile.rows[after].weight_ns == 2 * kStretch);
 }
 
 TEST_CASE("time_accounts: the end of another process's thread of that number ends nothing") {
   Bench bench;
   const Index row = bench.row();
   bench.sample(5, kStretch, row);
-  bench.accounts.end_thread(kOther, Tid{5}, kMs);
+  bench.accounts.end_thread({kOther, 1}, Tid{5}, kMs);
   bench.sample(5, 2 * kStretch, row);
-  bench.accounts.end_thread(kPid, Tid{5}, 2 * kStretch);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, 2 * kStretch);
   bench.settle(0, 2 * kStretch);
   CHECK(bench.weight(row) >= 2 * kStretch);
   CHECK(bench.weight(row) <= 2 * kStretch + kMs);
@@ -304,7 +325,7 @@ TEST_CASE("time_accounts: an end of which nothing is known is the last sample") 
   const Index row = bench.row();
   bench.sample(5, kStretch, row);
   bench.sample(5, kStretch + 5 * kMs, row);
-  bench.accounts.end_thread(kPid, Tid{5}, 0);
+  bench.accounts.end_thread({kPid, 1}, Tid{5}, 0);
   bench.settle();
   CHECK(bench.weight(row) == kStretch + 5 * kMs);
 }

@@ -22,7 +22,7 @@ TEST_CASE("wait_totals: a wait has the label of its reason, unless its thread ha
   const auto wait = [&](ls_sample_kind kind, std::int32_t system_call,
                         std::span<const std::byte> labels) {
     Sample view;
-    view.pid = Pid{1};
+    view.process = {Pid{1}, 1};
     view.tid = Tid{1};
     view.kind = kind;
     view.weight_ns = 10;
@@ -60,7 +60,7 @@ constexpr int kRead = SYS_read;
 
 Sample a_wait(std::uint64_t weight_ns, std::span<const std::byte> labels = {}) {
   Sample sample;
-  sample.pid = Pid{1};
+  sample.process = {Pid{1}, 1};
   sample.tid = Tid{1};
   sample.kind = LS_WAITING;
   sample.system_call = kRead;
@@ -72,7 +72,7 @@ Sample a_wait(std::uint64_t weight_ns, std::span<const std::byte> labels = {}) {
 }
 
 WaitTotal a_total(std::uint64_t labels, std::uint64_t time_ns, ls_sample_kind kind = LS_WAITING) {
-  return {.pid = Pid{1},
+  return {.process = {Pid{1}, 1},
           .kind = kind,
           .system_call = kRead,
           .labels = labels,
@@ -87,7 +87,7 @@ std::vector<std::uint64_t> weights_of(const Profile& profile) {
 }
 
 FindProcessOfWaits always(FakeProcess& process) {
-  return [&process](Pid) { return process_of_waits(process); };
+  return [&process](ProcessKey) { return process_of_waits(process); };
 }
 
 std::string labels_of(const Profile& profile, Index set) {
@@ -138,7 +138,7 @@ TEST_CASE("wait_totals: each label set has the time of its own total") {
   CHECK(unsampled.count == 0);
   CHECK(unsampled.stack == kNoIndex);
   CHECK(profile.threads.at(unsampled.thread).tid == Tid{0});
-  CHECK(profile.threads.at(unsampled.thread).pid == Pid{1});
+  CHECK(profile.pid_of(profile.threads.at(unsampled.thread)) == Pid{1});
   CHECK(profile.label_sets.at(unsampled.label_set).front().value == "c");
   CHECK(profile.ledger.time.attributed_ns == 78'003);
   CHECK(profile.ledger.time.unsampled_ns == 0);
@@ -168,7 +168,7 @@ TEST_CASE("wait_totals: time without labels of a thread has those of its process
   SECTION("and when it was let go") {
     ProcessOfWaits gone = process_of_waits(process);
     gone.process = nullptr;
-    builder.add_totals(totals, [&](Pid) { return gone; });
+    builder.add_totals(totals, [&](ProcessKey) { return gone; });
   }
   const Profile profile = builder.take();
   CHECK(weights_of(profile) == std::vector<std::uint64_t>{99});
@@ -284,7 +284,7 @@ constexpr std::size_t kRoom = 100;
 // 3 ns, and one sample of each tenth.
 Profile of_many_requests(const LabelRules& rules) {
   FakeShop shop;
-  const FindProcessOfWaits find = [&](Pid) { return process_of_waits(shop); };
+  const FindProcessOfWaits find = [&](ProcessKey) { return process_of_waits(shop); };
   ProfileBuilder builder(10'000, 1000, rules, kWaitKinds, {.label_sets = kRoom});
   for (std::uint32_t part = 0; part < 10; ++part) {
     std::vector<WaitTotal> waits;
@@ -298,7 +298,7 @@ Profile of_many_requests(const LabelRules& rules) {
       BlameTotal because;
       because.wait = a_total(number, 3);
       because.kind = LS_BLAME_THREAD;
-      because.pid = Pid{1};
+      because.process = {Pid{1}, 1};
       because.labels = number;
       blame.push_back(because);
       if (i % 10 == 0) builder.add(a_wait(100, bytes), shop);
@@ -362,11 +362,11 @@ TEST_CASE("wait_totals: a number of blame means the labels with its keys alone")
   builder.numbered().name(1000, bytes, shop, true);
   builder.numbered().name(1001, bytes, shop);
   CHECK(builder.numbered().has_sets_of_blame());
-  const FindProcessOfWaits find = [&](Pid) { return process_of_waits(shop); };
+  const FindProcessOfWaits find = [&](ProcessKey) { return process_of_waits(shop); };
   BlameTotal because;
   because.wait = a_total(1000, 3);
   because.kind = LS_BLAME_THREAD;
-  because.pid = Pid{1};
+  because.process = {Pid{1}, 1};
   because.labels = 1000;
   builder.add_blame({&because, 1}, find, true);
   const WaitTotal total = a_total(1001, 7);

@@ -51,6 +51,8 @@ struct SimThread {
 
 struct SimProcess {
   Pid pid{};
+  std::uint32_t life = 0;
+  ProcessKey key() const { return {pid, life}; }
   bool is_recorded = true;
   bool has_ended = false;
   bool was_reaped = false;
@@ -83,6 +85,10 @@ class Machine final : public Sampler {
   Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
   Status set_before_exec(Pid, UniqueFd) override { return {}; }
   Status remove_process(Pid) override { return {}; }
+  ProcessKey key_of(Pid pid) const override {
+    const SimProcess* process = youngest(pid);
+    return process == nullptr ? ProcessKey{pid} : process->key();
+  }
   Status start() override { return {}; }
   Status drain(EventHandler& handler, std::chrono::milliseconds timeout) override {
     handler_ = &handler;
@@ -103,7 +109,7 @@ class Machine final : public Sampler {
     for (SimProcess& process : processes_) {
       if (process.has_ended || !process.is_recorded) continue;
       for (const SimThread& thread : process.threads) {
-        if (!thread.has_ended) handler_->on_thread_end(process.pid, thread.tid, thread.ran_ns);
+        if (!thread.has_ended) handler_->on_thread_end(process.key(), thread.tid, thread.ran_ns);
       }
     }
     return {};
@@ -153,13 +159,13 @@ class Machine final : public Sampler {
 
  private:
   struct End {
-    Pid pid{};
+    ProcessKey process;
     Tid tid{};
     std::uint64_t ran_ns = 0;
     std::uint64_t last_sample_ns = 0;
   };
   struct Late {
-    Pid pid{};
+    ProcessKey process;
     Tid tid{};
     std::uint64_t time_ns = 0;
     std::uint64_t thread_ns = 0;
@@ -198,6 +204,7 @@ class Machine final : public Sampler {
     SimProcess process;
     const std::int32_t number = new_number();
     process.pid = Pid{number};
+    process.life = ++lives_;
     process.threads.push_back({.tid = Tid{number}, .appetite = appetite()});
     return process;
   }
@@ -252,7 +259,7 @@ class Machine final : public Sampler {
       ++dropped_;
       return;
     }
-    const Late sample{process.pid, thread.tid, now_ + taken_, thread.ran_ns};
+    const Late sample{process.key(), thread.tid, now_ + taken_, thread.ran_ns};
     thread.last_sample_ns = thread.ran_ns;
     process.has_reported = true;
     if (chance(faults_.sample_late)) {
@@ -265,7 +272,7 @@ class Machine final : public Sampler {
     Sample sample;
     sample.time_ns = late.time_ns;
     sample.thread_ns = late.thread_ns;
-    sample.pid = late.pid;
+    sample.process = late.process;
     sample.tid = late.tid;
     sample.comm = "made-up";
     ++truth_.delivered;
@@ -286,7 +293,7 @@ class Machine final : public Sampler {
       }
     }
   }
-  void report_end(const End& end) { handler_->on_thread_end(end.pid, end.tid, end.ran_ns); }
+  void report_end(const End& end) { handler_->on_thread_end(end.process, end.tid, end.ran_ns); }
 
   void change_something() {
     SimProcess* process = pick();
@@ -316,7 +323,7 @@ class Machine final : public Sampler {
     if (child.is_recorded) {
       ++recorded_;
       if (!chance(faults_.fork_lost)) {
-        handler_->on_fork(parent_pid, child.pid);
+        handler_->on_fork(parent_pid, child.key());
         child.has_reported = true;
       }
     }
@@ -326,7 +333,7 @@ class Machine final : public Sampler {
     thread.has_ended = true;
     if (!process.is_recorded) return;
     give_up(thread.tid);
-    const End end{process.pid, thread.tid, thread.ran_ns, thread.last_sample_ns};
+    const End end{process.key(), thread.tid, thread.ran_ns, thread.last_sample_ns};
     if (chance(faults_.end_late)) {
       ends_.push_back(end);
     } else {
@@ -337,7 +344,8 @@ class Machine final : public Sampler {
     for (std::size_t i = 1; i < process.threads.size(); ++i) {
       if (!process.threads[i].has_ended) end(process, process.threads[i]);
     }
-    if (process.is_recorded) handler_->on_exec(process.pid);
+    process.life = ++lives_;
+    if (process.is_recorded) handler_->on_exec(process.key(), {});
   }
   void exit(SimProcess& process) {
     process.has_ended = true;
@@ -357,6 +365,7 @@ class Machine final : public Sampler {
   EventHandler* handler_ = nullptr;
   std::uint64_t now_ = kMs;
   std::deque<SimProcess> processes_;
+  std::uint32_t lives_ = 0;
   std::vector<Late> late_;
   std::vector<End> ends_;
   std::uint64_t taken_ = 0;
@@ -402,7 +411,7 @@ Recorded record(std::uint64_t seed, const Faults& faults) {
   for (const SampleRow& row : all.profile.rows) {
     weights += row.weight_ns;
     counts += row.count;
-    by_process[all.profile.threads[row.thread].pid] += row.weight_ns;
+    by_process[all.profile.pid_of(all.profile.threads[row.thread])] += row.weight_ns;
   }
   const Ledger& ledger = all.profile.ledger;
   CHECK(weights == time.attributed_ns);

@@ -55,13 +55,13 @@ std::uint64_t MadeUpWaits::number_of(const Process& process, const Labels& label
   const std::uint64_t number =
       kFirstLabelNumber + ((labels.request * 4 + static_cast<std::uint64_t>(tenant)) * 64 +
                            static_cast<std::uint64_t>(process.pid - kFirstNumber)) *
-                              1024 +
-      process.programs;
+                              1048576 +
+      process.life;
   if (chance(faults_.number_forgotten)) told_.erase(number);
   if (told_.contains(number) || chance(faults_.label_set_dropped)) return number;
   told_.insert(number);
   ever_told_.insert(number);
-  handler_->on_label_set(Pid{process.pid}, number, bytes_of(labels), false);
+  handler_->on_label_set(process.key(), number, bytes_of(labels), false);
   return number;
 }
 
@@ -83,7 +83,7 @@ void MadeUpWaits::sample(const Process& process, std::size_t thread, const Label
   made.kind = std::get<ls_sample_kind>(key);
   made.system_call = std::get<2>(key);
   made.weight_ns = weight_ns;
-  made.pid = Pid{process.pid};
+  made.process = process.key();
   made.tid = Tid{process.pid + static_cast<std::int32_t>(thread) * 64};
   made.comm = "made-up";
   made.outcome = outcome;
@@ -101,14 +101,15 @@ void MadeUpWaits::blame(const WaitPlace& place, const Key& key, std::uint64_t ns
     blamed_[{place, {}}].add(ns);
     return;
   }
-  Who who{kind, 0, 0, {}};
+  Who who{kind, {}, 0, {}};
   Culprit culprit{.kind = kind, .pid = 0, .tenant = {}};
   if (kind == LS_BLAME_PROCESS) {
     std::get<3>(who) = culprit.tenant = below(2) == 0 ? "sh" : "cron";
   } else if (kind == LS_BLAME_THREAD || kind == LS_BLAME_OWNER) {
     const Process& process = processes_[below(processes_.size())];
     const Labels& labels = process.threads[below(process.threads.size())];
-    std::get<1>(who) = culprit.pid = process.pid;
+    std::get<1>(who) = process.key();
+    culprit.pid = process.pid;
     std::get<2>(who) = number_of(process, labels);
     culprit.tenant = labels.tenant;
   }
@@ -133,13 +134,13 @@ void MadeUpWaits::wait(Process& process, std::size_t thread) {
   now_ += ns;
   const std::uint64_t number = number_of(process, labels);
   const WaitPlace place{process.pid, kind, call, labels.tenant};
-  const Key key{process.pid, kind, call, number};
+  const Key key{process.key(), kind, call, number};
   ended_[place].add(ns);
   if (chance(faults_.total_without_room)) {
     untold_ns_[kind] += ns;
   } else {
     WaitTotal& total = totals_[key];
-    total.pid = Pid{process.pid};
+    total.process = process.key();
     total.kind = kind;
     total.system_call = call;
     total.labels = number;
@@ -164,15 +165,15 @@ void MadeUpWaits::change_something() {
   const std::size_t which = below(processes_.size());
   const std::uint64_t what = below(10);
   if (what < 2 && processes_.size() < 8) {
-    Process child{new_number(), processes_[which].programs, {processes_[which].threads[0]}};
-    if (!chance(faults_.fork_lost)) handler_->on_fork(Pid{processes_[which].pid}, Pid{child.pid});
+    Process child{new_number(), ++lives_, {processes_[which].threads[0]}};
+    if (!chance(faults_.fork_lost)) handler_->on_fork(Pid{processes_[which].pid}, child.key());
     processes_.push_back(std::move(child));
   } else if (what < 5) {
     processes_[which].threads.push_back(new_labels());
   } else if (what < 6) {
     processes_[which].threads = {Labels()};
-    ++processes_[which].programs;
-    handler_->on_exec(Pid{processes_[which].pid});
+    processes_[which].life = ++lives_;
+    handler_->on_exec(processes_[which].key(), {});
   } else if (what < 7 && which != 0) {
     handler_->on_exit(Pid{processes_[which].pid});
     processes_.erase(processes_.begin() + static_cast<std::ptrdiff_t>(which));
@@ -208,7 +209,7 @@ Status MadeUpWaits::stop(EventHandler& handler) {
     for (std::size_t thread = 0; thread < process.threads.size(); ++thread) {
       if (below(2) == 0) continue;
       const std::uint64_t ns = 1 + below(1'000'000'000);
-      const Key key{process.pid, LS_WAITING, SYS_futex, 0};
+      const Key key{process.key(), LS_WAITING, SYS_futex, 0};
       open_[{process.pid, LS_WAITING, SYS_futex, process.threads[thread].tenant}].add(ns);
       sample(process, thread, process.threads[thread], key, ns, LS_STILL_WAITING);
     }
@@ -250,14 +251,14 @@ std::vector<BlameTotal> MadeUpWaits::blame_totals() const {
   for (const auto& [pair, sum] : blames_) {
     const auto& [key, who] = pair;
     BlameTotal made;
-    made.wait.pid = Pid{std::get<0>(key)};
+    made.wait.process = std::get<0>(key);
     made.wait.kind = std::get<ls_sample_kind>(key);
     made.wait.system_call = std::get<2>(key);
     made.wait.labels = std::get<3>(key);
     made.wait.time_ns = sum.time_ns;
     made.wait.count = sum.count;
     made.kind = std::get<ls_blame_kind>(who);
-    made.pid = Pid{std::get<1>(who)};
+    made.process = std::get<1>(who);
     made.labels = std::get<2>(who);
     made.name = std::get<3>(who);
     all.push_back(std::move(made));

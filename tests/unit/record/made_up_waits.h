@@ -70,6 +70,12 @@ class MadeUpWaits final : public Sampler {
   Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
   Status set_before_exec(Pid, UniqueFd) override { return {}; }
   Status remove_process(Pid) override { return {}; }
+  ProcessKey key_of(Pid pid) const override {
+    for (const Process& process : processes_) {
+      if (process.pid == raw(pid)) return process.key();
+    }
+    return {pid, 0};
+  }
   Status start() override { return {}; }
   Status drain(EventHandler& handler, std::chrono::milliseconds timeout) override;
   Status stop(EventHandler& handler) override;
@@ -95,12 +101,13 @@ class MadeUpWaits final : public Sampler {
   };
   struct Process {
     std::int32_t pid = 0;
-    std::uint32_t programs = 1;  // how many it has executed
+    std::uint32_t life = 1;
     std::vector<Labels> threads;
+    ProcessKey key() const { return {Pid{pid}, life}; }
   };
   // What the kernel keeps a total under.
-  using Key = std::tuple<std::int32_t, ls_sample_kind, std::int32_t, std::uint64_t>;
-  using Who = std::tuple<ls_blame_kind, std::int32_t, std::uint64_t, std::string>;
+  using Key = std::tuple<ProcessKey, ls_sample_kind, std::int32_t, std::uint64_t>;
+  using Who = std::tuple<ls_blame_kind, ProcessKey, std::uint64_t, std::string>;
 
   std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
   bool chance(double likely) {
@@ -122,6 +129,7 @@ class MadeUpWaits final : public Sampler {
   EventHandler* handler_ = nullptr;
   std::uint64_t now_ = 1'000'000;
   std::vector<Process> processes_;
+  std::uint32_t lives_ = 1;
   std::set<std::uint64_t> told_;
   std::set<std::uint64_t> ever_told_;
   std::map<std::uint64_t, std::uint64_t> blamed_on_;  // by number

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -35,9 +38,10 @@ class SamplerOfAnExec final : public Sampler {
     removed_ = pid;
     return {};
   }
+  ProcessKey key_of(Pid pid) const override { return {pid, life_}; }
   Status start() override { return {}; }
   Status drain(EventHandler& handler, std::chrono::milliseconds) override {
-    if (!std::exchange(told_, true)) handler.on_exec(Pid{getpid()});
+    if (!std::exchange(told_, true)) handler.on_exec({Pid{getpid()}, ++life_}, {});
     return {};
   }
   Status stop(EventHandler&) override { return {}; }
@@ -50,6 +54,7 @@ class SamplerOfAnExec final : public Sampler {
 
  private:
   bool told_ = false;
+  std::uint32_t life_ = 1;
   int plans_ = 0;
   Pid removed_{};
 };
@@ -131,7 +136,7 @@ TEST_CASE("recorder: what a process has computed before it joins is not the reco
   REQUIRE(recorder.start());
   REQUIRE(recorder.step(std::chrono::milliseconds(0)));  // an exec, for a sampler that is fit
   CHECK(recorder.add_counted(Pid{child}));
-  CHECK(recorder.processes().contains(Pid{child}));
+  CHECK(recorder.current(Pid{child}) != nullptr);
   CHECK(recorder.plans() == 1);
   REQUIRE(recorder.stop());
   std::vector<ModuleFile> files;
@@ -151,9 +156,10 @@ class SamplerOfAFork final : public Sampler {
     return {};
   }
   Status remove_process(Pid) override { return {}; }
+  ProcessKey key_of(Pid pid) const override { return {pid, 1}; }
   Status start() override { return {}; }
   Status drain(EventHandler& handler, std::chrono::milliseconds) override {
-    if (raw(child_) != 0) handler.on_fork(Pid{getpid()}, std::exchange(child_, Pid{}));
+    if (raw(child_) != 0) handler.on_fork(Pid{getpid()}, {std::exchange(child_, Pid{}), 1});
     return {};
   }
   Status stop(EventHandler&) override { return {}; }
@@ -177,12 +183,12 @@ TEST_CASE("recorder: what a child has computed before the recording is not the r
   Recorder recorder(std::move(owned), {.period_ns = 1000});
   if (added_before) REQUIRE(recorder.add(Pid{child}));
   const TrackedProcess* planned =
-      added_before ? recorder.processes().at(Pid{child}).get() : nullptr;
+      added_before ? recorder.current(Pid{child}) : nullptr;
   REQUIRE(recorder.start());
   REQUIRE(recorder.step(std::chrono::milliseconds(0)));
-  REQUIRE(recorder.processes().contains(Pid{child}));
+  REQUIRE(recorder.current(Pid{child}) != nullptr);
   // It stays as it was planned.
-  if (added_before) CHECK(recorder.processes().at(Pid{child}).get() == planned);
+  if (added_before) CHECK(recorder.current(Pid{child}) == planned);
   CHECK(sampler.set() == (added_before ? 2 : 0));
   REQUIRE(recorder.stop());
   std::vector<ModuleFile> files;
@@ -223,11 +229,12 @@ class SamplerOfShortLives final : public Sampler {
   explicit SamplerOfShortLives(int children) : children_(children) {}
   Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
   Status remove_process(Pid) override { return {}; }
+  ProcessKey key_of(Pid pid) const override { return {pid, 1}; }
   Status start() override { return {}; }
   Status drain(EventHandler& handler, std::chrono::milliseconds) override {
     for (; done_ < children_; ++done_) {
       const Pid child = child_of(done_);
-      handler.on_fork(Pid{getpid()}, child);
+      handler.on_fork(Pid{getpid()}, {child, 1});
       handler.on_sample(sample_of(child));
       handler.on_exit(child);
     }
@@ -245,7 +252,7 @@ class SamplerOfShortLives final : public Sampler {
  private:
   static Sample sample_of(Pid pid) {
     Sample sample;
-    sample.pid = pid;
+    sample.process = {pid, 1};
     sample.tid = Tid{raw(pid)};
     sample.comm = "short";
     return sample;
@@ -279,9 +286,10 @@ TEST_CASE("recorder: processes that have ended are let go of, and their numbers 
   const Pid late = SamplerOfShortLives::child_of(kChildren - 1);
   sampler.sample_again(late);
   REQUIRE(recorder.step(std::chrono::milliseconds(0)));
-  REQUIRE(recorder.processes().contains(late));
-  CHECK(recorder.processes().at(late)->ended());
-  CHECK(recorder.processes().at(late)->comm() == "short");
+  const ProcessKey key{late, 1};
+  REQUIRE(recorder.processes().contains(key));
+  CHECK(recorder.processes().at(key)->ended());
+  CHECK(recorder.processes().at(key)->comm() == "short");
   wait_until_over();
   REQUIRE(recorder.stop());
   std::vector<ModuleFile> files;
@@ -289,13 +297,12 @@ TEST_CASE("recorder: processes that have ended are let go of, and their numbers 
   CHECK(profile.ledger.written == kChildren + 1);
   CHECK(profile.ledger.counters[Counter::kForksNotSeen] == 0);
   REQUIRE(profile.processes.size() == kChildren + 1);
-  CHECK(std::ranges::is_sorted(profile.processes, {}, &Process::pid));
   for (const Process& process : profile.processes) CHECK_FALSE(process.comm.empty());
 }
 
 TEST_CASE("recorder: after an exec no address is what it was, and nothing has a plan") {
   ModuleTable modules;
-  TrackedProcess process(Pid{getpid()}, modules);
+  TrackedProcess process({Pid{getpid()}, 1}, modules);
   ProcessLabelReader none({});
   REQUIRE(process.refresh(none));
   const std::uint64_t before = process.address_epoch();
@@ -303,4 +310,120 @@ TEST_CASE("recorder: after an exec no address is what it was, and nothing has a 
   CHECK(process.address_epoch() != before);
   CHECK(process.recipes().empty());
   CHECK(process.plan_due(TrackedProcess::Clock::now()));
+}
+
+namespace {
+
+// A sampler that reports what a test has written down.
+class SamplerOfAScript final : public Sampler {
+ public:
+  using Step = std::function<void(EventHandler&)>;
+  explicit SamplerOfAScript(std::vector<Step> steps) : steps_(std::move(steps)) {}
+  Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
+  Status remove_process(Pid) override { return {}; }
+  ProcessKey key_of(Pid pid) const override { return {pid, 100}; }
+  Status start() override { return {}; }
+  Status drain(EventHandler& handler, std::chrono::milliseconds) override {
+    for (const Step& step : std::exchange(steps_, {})) step(handler);
+    return {};
+  }
+  Status stop(EventHandler&) override { return {}; }
+  Counters counters() const override { return {}; }
+  std::vector<WaitTotal> wait_totals() const override { return totals; }
+  std::string_view event_name() const override { return "none"; }
+
+  std::vector<WaitTotal> totals;
+
+ private:
+  std::vector<Step> steps_;
+};
+
+Sample sample_of(ProcessKey process, std::string_view comm, ls_sample_kind kind = LS_ON_CPU) {
+  Sample sample;
+  sample.process = process;
+  sample.tid = Tid{raw(process.pid)};
+  sample.comm = comm;
+  sample.kind = kind;
+  if (kind != LS_ON_CPU) sample.weight_ns = 1000;
+  return sample;
+}
+
+// Returns the number of samples, or the time, by the name of their process.
+std::map<std::string, std::uint64_t> by_name(const Profile& profile, Pid pid,
+                                             std::uint64_t SampleRow::*what) {
+  std::map<std::string, std::uint64_t> sums;
+  for (const SampleRow& row : profile.rows) {
+    const Process& process = profile.processes.at(profile.threads.at(row.thread).process);
+    CHECK(process.pid == pid);
+    sums[process.comm] += row.*what;
+  }
+  return sums;
+}
+
+constexpr Pid kChild{(1 << 22) + 7};
+
+}  // namespace
+
+TEST_CASE("recorder: a number that comes again is another process, and so is another program") {
+  const Pid self{getpid()};
+  const ProcessKey first{kChild, 1}, second{kChild, 2}, third{kChild, 3};
+  auto owned = std::make_unique<SamplerOfAScript>(std::vector<SamplerOfAScript::Step>{
+      [&](EventHandler& to) { to.on_fork(self, first); },
+      [&](EventHandler& to) { to.on_sample(sample_of(first, "first")); },
+      [&](EventHandler& to) { to.on_exit(kChild); },
+      [&](EventHandler& to) { to.on_fork(self, second); },
+      [&](EventHandler& to) { to.on_sample(sample_of(second, "second")); },
+      // A thread that ends works on in the kernel when its number is another's.
+      [&](EventHandler& to) { to.on_sample(sample_of(first, "first")); },
+      // The kernel gives the name a moment before it announces the exec.
+      [&](EventHandler& to) { to.on_sample(sample_of(second, "third")); },
+      [&](EventHandler& to) { to.on_exec(third, "third"); },
+      [&](EventHandler& to) { to.on_sample(sample_of(third, "third")); },
+      [&](EventHandler& to) { to.on_sample(sample_of(third, "third")); },
+      [&](EventHandler& to) { to.on_sample(sample_of(third, "third")); },
+  });
+  Recorder recorder(std::move(owned), {.period_ns = 1000});
+  REQUIRE(recorder.add(self));
+  REQUIRE(recorder.start());
+  CHECK(recorder.process_count() == 3);  // the last one has executed a program
+  CHECK(recorder.current(kChild)->key() == third);
+  REQUIRE(recorder.stop());
+  std::vector<ModuleFile> files;
+  const Profile profile = recorder.take_profile(files, 0);
+  CHECK(by_name(profile, kChild, &SampleRow::count) ==
+        std::map<std::string, std::uint64_t>{{"first", 2}, {"second", 2}, {"third", 3}});
+  CHECK(profile.ledger.counters[Counter::kForksNotSeen] == 0);
+}
+
+TEST_CASE("recorder: totals of waits are of the process that has waited, also after its end") {
+  const Pid self{getpid()};
+  const ProcessKey first{kChild, 1}, second{kChild, 2}, third{kChild, 3};
+  auto owned = std::make_unique<SamplerOfAScript>(std::vector<SamplerOfAScript::Step>{
+      [&](EventHandler& to) { to.on_fork(self, first); },
+      [&](EventHandler& to) { to.on_sample(sample_of(first, "first", LS_WAITING)); },
+      [&](EventHandler& to) { to.on_exit(kChild); },
+      [&](EventHandler& to) { to.on_fork(self, second); },
+      [&](EventHandler& to) { to.on_exec(third, {}); },
+      [&](EventHandler& to) { to.on_sample(sample_of(third, "third", LS_WAITING)); },
+  });
+  for (const ProcessKey key : {first, second, third}) {
+    WaitTotal total;
+    total.process = key;
+    total.labels = LS_UNLABELLED;
+    total.time_ns = 1'000'000 * key.life;
+    total.count = 1;
+    owned->totals.push_back(total);
+  }
+  constexpr std::array kWaits{LS_WAITING};
+  Recorder recorder(std::move(owned), {.kinds = kWaits, .period_ns = 1000});
+  REQUIRE(recorder.add(self));
+  REQUIRE(recorder.start());
+  REQUIRE(recorder.stop());
+  std::vector<ModuleFile> files;
+  const Profile profile = recorder.take_profile(files, 0);
+  // Before its exec the second one had the name of the process that had forked it.
+  const std::string forked = recorder.current(self)->comm();
+  CHECK(by_name(profile, kChild, &SampleRow::weight_ns) ==
+        std::map<std::string, std::uint64_t>{
+            {"first", 1'000'000}, {forked, 2'000'000}, {"third", 3'000'000}});
 }

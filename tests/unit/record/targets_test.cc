@@ -25,6 +25,7 @@ class IdleSampler final : public Sampler {
  public:
   Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
   Status remove_process(Pid) override { return {}; }
+  ProcessKey key_of(Pid pid) const override { return {pid, 1}; }
   Status start() override { return {}; }
   Status drain(EventHandler&, std::chrono::milliseconds) override { return {}; }
   Status stop(EventHandler&) override { return {}; }
@@ -156,7 +157,7 @@ TEST_CASE(
   Recorder recorder(std::make_unique<IdleSampler>(), {.period_ns = 1000});
   REQUIRE(targets->add_to(recorder, Backend::kBpf));
   CHECK(recorder.processes().size() == 1);
-  CHECK(recorder.processes().contains(first.pid()));
+  CHECK(recorder.has(first.pid()));
   CHECK(targets->names() == "-p " + name + " (2 processes): " + std::to_string(raw(first.pid())) +
                                 " (" + name + ") (without " + number + " (" + name +
                                 "): no process " + number + ")");
@@ -195,14 +196,14 @@ TEST_CASE("targets: waiting goes on until a process is there while samples are t
                   " ended before it could be recorded") != std::string::npos);
   CHECK(process->pid() != early);
   CHECK(targets->first() == std::vector{process->pid()});
-  CHECK(recorder.processes().contains(process->pid()));
+  CHECK(recorder.has(process->pid()));
 
   REQUIRE(recorder.start());
   process->end();
   CHECK_FALSE(targets->ended());  // says so, which starts the next one
   CHECK(targets->awaited());
   targets->join(recorder);
-  CHECK(recorder.processes().contains(process->pid()));
+  CHECK(recorder.has(process->pid()));
   CHECK_FALSE(targets->ended());
   CHECK_FALSE(targets->awaited());
   process->end();

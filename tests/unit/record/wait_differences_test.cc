@@ -18,7 +18,8 @@ struct Recorded {
   Recorded() {
     profile.backend = "bpf";
     profile.values = {time_value(LS_WAITING), time_value(LS_RUNNABLE)};
-    profile.threads.push_back({Pid{5}, Tid{5}, "worker", kNoIndex});
+    profile.processes.push_back({Pid{5}, {}, {}, {}, {}});
+    profile.threads.push_back({0, Tid{5}, "worker", kNoIndex});
     for (const auto& [value, ms] : {std::pair{0, 7000}, {1, 2000}}) {
       SampleRow row;
       row.thread = 0;

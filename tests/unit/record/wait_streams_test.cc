@@ -58,10 +58,10 @@ class Places {
     return place;
   }
   Place of(const WaitGroup& group) const {
-    return of(group.pid, group.value, group.label_set, group.outcome);
+    return of(profile_.pid_of(group.process), group.value, group.label_set, group.outcome);
   }
   Place of(const SampleRow& row) const {
-    return of(profile_.threads.at(row.thread).pid, row.value, row.label_set, row.outcome);
+    return of(profile_.pid_of(profile_.threads.at(row.thread)), row.value, row.label_set, row.outcome);
   }
   Place of(const WaitPlace& wait) const {
     const auto value = std::ranges::find(profile_.values, time_value(wait.kind));
@@ -241,7 +241,7 @@ void check_exact(const Recorded& all) {
   std::map<std::pair<Place, Culprit>, std::uint64_t> blame;
   for (const BlameRow& row : profile.blame) {
     if (row.by.kind == LS_BLAME_NOBODY_YET) continue;
-    Culprit culprit{.kind = row.by.kind, .pid = raw(row.by.pid), .tenant = row.by.name};
+    Culprit culprit{.kind = row.by.kind, .pid = raw(profile.pid_of(row.by.process)), .tenant = row.by.name};
     if (is_blamed_thread(row.by.kind))
       culprit.tenant = value_of(profile.label_sets.at(row.by.label_set), "tenant");
     blame[{places.of(row), culprit}] += row.time_ns;
