@@ -31,14 +31,15 @@ std::size_t ring_bytes(const RecordOptions& options) {
   return std::bit_ceil(std::clamp(options.frequency_hz * processors * kLargeSample, kLeast, kMost));
 }
 
-// Returns why the tables of this recording are not kept for the next one; nothing if they are. It
-// needs the rights that labelscope gives up later.
+// Returns why the tables of this recording are not kept for the next one; nothing if they are. Root
+// needs rights for that which it gives up later.
 std::string keep_tables(const RecordOptions& options, TableWorker& tables) {
   if (options.unwind_cache == "none") return "--unwind-cache none";
   if (options.drop_to) return "with --drop-to the folder could not be used";
   const std::string folder =
       options.unwind_cache.empty() ? TableCache::usual_folder() : options.unwind_cache;
   if (folder.empty()) return "there is no HOME";
+  const UsersOwnRights own;
   auto cache = TableCache::open(folder);
   if (!cache) return std::move(cache).error().context;
   tables.keep_in(*std::move(cache));

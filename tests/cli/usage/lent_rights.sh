@@ -44,6 +44,15 @@ expect_status "$exit_ok" "the user's own recording"
 # The rights are there for what they are lent for.
 as_user record --backend bpf -d 1 -F 499 -o lent.jsonl -p "$target"
 expect_status "$exit_ok" "a process of root, by file capabilities"
+# A folder of tables that the user cannot reach is not asked for, and gets no table, whose ever it is.
+mkdir "$secret/mine"
+chown 65534 "$secret/mine"
+for folder in "$secret/mine" "$secret/none"; do
+  as_user record --backend bpf -d 1 -F 499 --unwind-cache "$folder" -o lent.jsonl --overwrite -p "$target"
+  expect_status "$exit_ok" "$folder is no place for tables"
+  expect_said "$folder: Permission denied"
+done
+[[ -z $(ls -A "$secret/mine") ]] || fail "a table is in a folder that the user cannot reach"
 
 # Root's report has no right left when it reads: a pipe that nobody writes to shows that.
 mkfifo pipe
