@@ -39,6 +39,8 @@ void SampledWaits::on_exec(const ProcessRecord& event) {
 }
 
 void SampledWaits::end() {
+  // A page of labels may never come. Then nobody calls take(), and these are what is known.
+  totals_ = waiting_.totals();
   waiting_.look();
   const std::uint64_t now_ns = WaitingThreads::now_ns();
   object_.stop_waits();

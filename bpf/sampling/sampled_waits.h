@@ -54,8 +54,9 @@ class SampledWaits {
   // Takes what the kernel has added up, and hands out samples of the waits that are open.
   void take(EventHandler& handler);
 
-  // These are empty until take().
+  // Until take(), these are those that there were before end() looked at threads.
   const std::vector<WaitTotal>& totals() const { return totals_; }
+  // These are empty until take().
   const std::vector<BlameTotal>& blame() const { return blame_; }
   const ThreadLedgers& ledgers() const { return ledgers_; }
   void add_counts(Counters& counters) const;

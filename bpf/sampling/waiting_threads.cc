@@ -78,12 +78,14 @@ WaitingThreads::~WaitingThreads() = default;
 
 // What the kernel's iterator says of the threads of a process; nothing of those that it cannot
 // read.
-std::unordered_map<std::int32_t, ThreadSnapshot> WaitingThreads::read_threads(Pid pid) {
+std::unordered_map<std::int32_t, ThreadSnapshot> WaitingThreads::read_threads(Pid pid,
+                                                                           bool with_labels) {
   std::unordered_map<std::int32_t, ThreadSnapshot> threads;
   const auto process = object_.process(pid);
   if (!process || !iterators_ || !iterators_->move_to(pid)) return threads;
   ls_request request{};
-  request.recipes = process->recipes;
+  // Memory that is not read keeps nobody waiting.
+  if (with_labels) request.recipes = process->recipes;
   const auto take = [&](std::span<const std::byte> bytes) -> Status {
     auto record = decode_thread(bytes);
     if (!record) return std::move(record).error();
@@ -171,7 +173,7 @@ Status WaitingThreads::begin(Pid pid, const WaitAccounts& accounts) {
 Status WaitingThreads::begin_queued(const std::vector<ThreadTime>& runnable, ls_off_cpu wait) {
   const Pid pid{static_cast<std::int32_t>(wait.pid)};
   const auto queued_now = [&] {
-    auto all = read_threads(pid);
+    auto all = read_threads(pid, false);
     std::erase_if(all,
                   [](const auto& entry) { return entry.second.ran || entry.second.state != 'R'; });
     return all;
@@ -217,7 +219,7 @@ void WaitingThreads::look() {
     processes.insert(static_cast<std::int32_t>(thread.pid));
   }
   std::unordered_map<std::int32_t, ThreadSnapshot> threads;
-  for (const std::int32_t pid : processes) threads.merge(read_threads(Pid{pid}));
+  for (const std::int32_t pid : processes) threads.merge(read_threads(Pid{pid}, true));
   for (const auto& [tid, thread] : object_.off_cpu_threads()) {
     const auto known = before.find(raw(tid));
     const auto read = threads.find(raw(tid));

@@ -70,7 +70,7 @@ class WaitingThreads {
     std::uint64_t left_ns = 0;
     ThreadSnapshot thread;
   };
-  std::unordered_map<std::int32_t, ThreadSnapshot> read_threads(Pid pid);
+  std::unordered_map<std::int32_t, ThreadSnapshot> read_threads(Pid pid, bool with_labels);
   Status hold_budget();
   Status take_out(EventHandler& handler);
   using BlameEntry = std::pair<ls_blame_key, ls_blame_total>;

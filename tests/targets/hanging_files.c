@@ -2,14 +2,18 @@
  *
  *   hanging_files serve FOLDER FILE   shows FILE as FOLDER/file, by FUSE; it needs root
  *   hanging_files map FILE            maps FILE as code, and computes
+ *   hanging_files label FILE          has a label whose value is in FILE: one thread computes,
+ *                                   and one waits
  *
- * Both print "ready", or "cannot" and why. After SIGSTOP the first one answers nothing, and whoever
+ * All print "ready", or "cannot" and why. After SIGSTOP the first one answers nothing, and whoever
  * asks for more than the kernel has kept waits for it. The kernel keeps no names and attributes
  * here: they are asked for each time. When it ends, nobody answers, and all calls fail. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +21,12 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "customlabels/label_abi.h"
+
+__attribute__((visibility("default"))) const uint32_t custom_labels_abi_version =
+    CUSTOM_LABELS_ABI_VERSION;
+__attribute__((visibility("default"))) __thread custom_labels_labelset_t* custom_labels_current_set;
 
 enum { kFolderNode = FUSE_ROOT_ID, kFileNode = 2, kMostRead = 1 << 17 };
 
@@ -130,6 +140,16 @@ static int serve(const char* folder, const char* file) {
   return 0;
 }
 
+static custom_labels_labelset_t set;
+
+static void set_label(void) {
+  *(custom_labels_labelset_t* volatile*)&custom_labels_current_set = &set;
+}
+
+static void compute(void) {
+  for (unsigned long turns = 0;; turns++) __asm__ volatile("" : : "r"(turns));
+}
+
 static int map(const char* path) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   struct stat status;
@@ -140,12 +160,39 @@ static int map(const char* path) {
   close(file);
   ready();
   alarm(300);
-  for (unsigned long turns = 0;; turns++) __asm__ volatile("" : : "r"(turns));
+  compute();
+  return 0;
+}
+
+static void* compute_with_label(void* nothing) {
+  set_label();
+  ready();
+  compute();
+  return nothing;
+}
+
+/* Nothing of the file is read. */
+static int label(const char* path) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return cannot(path);
+  const unsigned char* at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+  if (at == MAP_FAILED) return cannot("mmap");
+  close(file);
+  static custom_labels_label_t slot;
+  slot.key = (custom_labels_string_t){4, (const unsigned char*)"hang"};
+  slot.value = (custom_labels_string_t){4, at};
+  set = (custom_labels_labelset_t){&slot, 1, 1};
+  set_label();
+  alarm(300);
+  pthread_t computing;
+  if (pthread_create(&computing, NULL, compute_with_label, NULL) != 0) return cannot("a thread");
+  for (;;) pause();
 }
 
 int main(int count, char** words) {
   if (count == 4 && strcmp(words[1], "serve") == 0) return serve(words[2], words[3]);
   if (count == 3 && strcmp(words[1], "map") == 0) return map(words[2]);
-  fputs("usage: hanging_files serve FOLDER FILE | map FILE\n", stderr);
+  if (count == 3 && strcmp(words[1], "label") == 0) return label(words[2]);
+  fputs("usage: hanging_files serve FOLDER FILE | map FILE | label FILE\n", stderr);
   return 2;
 }

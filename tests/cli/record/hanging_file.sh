@@ -68,13 +68,38 @@ later() {
   jq -se '[.[] | select(.type == "sample") | .count] | add > 100' later.jsonl >/dev/null ||
     fail "the samples are gone"
 }
+# Labels that cannot be read are those of the waits that are open in the end. Waits that have ended
+# are the kernel's totals.
+waits_stay() {
+  local SECONDS=0 folder=$work/labels served=$work/labels_served
+  mkdir "$folder"
+  "$HANGING_FILES" serve "$folder" "$WRITER_LIBRARY" >"$served" &
+  late=$!
+  children+=("$late")
+  trap 'kill -KILL "$late"; umount -l "$work/labels"; end_children' EXIT
+  wait_until "the third file system is there" grep -q ready "$served"
+  "$HANGING_FILES" label "$folder/file" >"$work/labelled" &
+  local labelled=$!
+  children+=("$labelled")
+  wait_until "there is a label in the file" grep -q ready "$work/labelled"
+  kill -STOP "$late"
+  run record --mode offcpu -d 3 -o waits.jsonl -p "$target" -p "$labelled"
+  if too_old_for_waits; then return 0; fi
+  expect_status "$exit_error" "a recording of waits whose labels cannot be read"
+  expect_said "$hangs"
+  ((SECONDS < 60)) || fail "it ended after $SECONDS s only"
+  "$LABELSCOPE" report waits.jsonl --summary wait --json >waits.json 2>"$work/stderr"
+  # The service's threads wait for 3 s each.
+  jq -se '[.[0].values[].time_ns] | add > 2e9' waits.json >/dev/null ||
+    fail "the waits are gone: $(jq -c '.values | map([.value, .time_ns])' waits.json)"
+}
 dump_ends() { one_command "$exit_error" "dump" dump -p "$hanging"; }
 stacks_end() { one_command "$exit_error" "dump --stacks" dump --stacks -p "$hanging"; }
 doctor_ends() { one_command "$exit_error" "doctor" doctor -p "$hanging"; }
 inspect_ends() { one_command "$exit_error" "inspect" inspect "$mnt/file"; }
 check_ends() { one_command "$exit_unchecked" "check FILE" check "$mnt/file"; }
 mnt=$work/mnt
-for each in bpf_goes_on later ptrace_ends dump_ends stacks_end doctor_ends inspect_ends check_ends; do
+for each in bpf_goes_on later waits_stay ptrace_ends dump_ends stacks_end doctor_ends inspect_ends check_ends; do
   beside "$each"
 done
 together
