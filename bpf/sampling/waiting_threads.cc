@@ -78,9 +78,9 @@ WaitingThreads::~WaitingThreads() = default;
 
 // What the kernel's iterator says of the threads of a process; nothing of those that it cannot
 // read.
-std::unordered_map<std::int32_t, ThreadSnapshot> WaitingThreads::read_threads(Pid pid,
-                                                                           bool with_labels) {
-  std::unordered_map<std::int32_t, ThreadSnapshot> threads;
+std::unordered_map<std::int32_t, WaitingThreads::SeenThread> WaitingThreads::read_threads(
+    Pid pid, bool with_labels) {
+  std::unordered_map<std::int32_t, SeenThread> threads;
   const auto process = object_.process(pid);
   if (!process || !iterators_ || !iterators_->move_to(pid)) return threads;
   ls_request request{};
@@ -90,8 +90,10 @@ std::unordered_map<std::int32_t, ThreadSnapshot> WaitingThreads::read_threads(Pi
     auto record = decode_thread(bytes);
     if (!record) return std::move(record).error();
     if (record->ended || record->pointer_lags) return {};
-    const std::int32_t tid = raw(record->thread.tid);
-    threads.insert_or_assign(tid, std::move(record->thread));
+    SeenThread& seen = threads[raw(record->thread.tid)];
+    seen = {std::move(record->thread.name), record->thread.state, record->thread.ran,
+            record->labels.outcome, record->labels.flags, {}};
+    append_label_bytes(record->labels, seen.label_bytes);
     return {};
   };
   static_cast<void>(iterators_->run(TaskIterators::Kind::kThreads, request, take));
@@ -218,7 +220,7 @@ void WaitingThreads::look() {
     before[raw(tid)] = thread.left_ns;
     processes.insert(static_cast<std::int32_t>(thread.pid));
   }
-  std::unordered_map<std::int32_t, ThreadSnapshot> threads;
+  std::unordered_map<std::int32_t, SeenThread> threads;
   for (const std::int32_t pid : processes) threads.merge(read_threads(Pid{pid}, true));
   for (const auto& [tid, thread] : object_.off_cpu_threads()) {
     const auto known = before.find(raw(tid));
@@ -239,7 +241,6 @@ void WaitingThreads::close(std::uint64_t now_ns, WaitAccounts& accounts) {
 
 void WaitingThreads::take(Tid tid, const ls_off_cpu& thread, const __u64 (&parts)[LS_WAIT_PARTS],
                           std::uint32_t flags, const Take& take) const {
-  std::vector<std::byte> labels;
   Sample sample;
   sample.time_ns = closed_ns_;
   sample.process = {static_cast<Pid>(thread.pid), thread.life};
@@ -250,12 +251,11 @@ void WaitingThreads::take(Tid tid, const ls_off_cpu& thread, const __u64 (&parts
   if (wants_stacks_) sample.stack.end = LS_STACK_MISSING;
   const auto seen = seen_.find(raw(tid));
   if (seen != seen_.end() && seen->second.left_ns == thread.left_ns) {
-    const ThreadSnapshot& read = seen->second.thread;
+    const SeenThread& read = seen->second.thread;
     sample.comm = read.name;
-    sample.outcome = read.seen.outcome;
-    sample.flags |= read.seen.flags;
-    append_label_bytes(read.seen.labels, labels);
-    sample.label_bytes = labels;
+    sample.outcome = read.outcome;
+    sample.flags |= read.flags;
+    sample.label_bytes = read.label_bytes;
   }
   for (int part = 0; part < LS_WAIT_PARTS; ++part) {
     sample.kind = kKindOfPart[part];

@@ -9,10 +9,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -20,9 +22,9 @@
 #include "bpf/load/bpf_object.h"
 #include "bpf/sampling/wait_accounts.h"
 #include "labelscope/ids.h"
+#include "labelscope/label.h"
 #include "labelscope/result.h"
 #include "sampling/sampler.h"
-#include "sampling/snapshot.h"
 
 namespace labelscope {
 
@@ -65,12 +67,21 @@ class WaitingThreads {
   std::vector<BlameTotal> blame();
 
  private:
+  // What the kernel's iterator says of a thread. Only the handler knows what the bytes mean.
+  struct SeenThread {
+    std::string name;
+    char state = '\0';
+    bool ran = false;
+    ls_outcome outcome = LS_UNLABELLED;
+    std::uint32_t flags = 0;
+    std::vector<std::byte> label_bytes;
+  };
   // What a thread's labels were while it was in the wait that had begun then.
   struct Seen {
     std::uint64_t left_ns = 0;
-    ThreadSnapshot thread;
+    SeenThread thread;
   };
-  std::unordered_map<std::int32_t, ThreadSnapshot> read_threads(Pid pid, bool with_labels);
+  std::unordered_map<std::int32_t, SeenThread> read_threads(Pid pid, bool with_labels);
   Status hold_budget();
   Status take_out(EventHandler& handler);
   using BlameEntry = std::pair<ls_blame_key, ls_blame_total>;

@@ -71,6 +71,7 @@ Result<ThreadRecord> decode_thread(std::span<const std::byte> record, const Proc
   if (head->thread_pointer != 0) thread.thread_pointer = head->thread_pointer;
   thread.seen = observation_of(*labels, facts);
   thread.ran = head->ran != 0;
+  result.labels = *labels;
   result.pointer_lags = head->pointer_lags != 0;
   result.ended = head->no_memory != 0 || head->exit_state != 0;
   return result;

@@ -10,6 +10,7 @@
 #include "labelscope/mapping.h"
 #include "labelscope/result.h"
 #include "sampling/snapshot.h"
+#include "sources/label_codec.h"
 
 namespace labelscope {
 
@@ -19,6 +20,7 @@ struct ThreadRecord {
   bool pointer_lags = false;  // set if the labels may have been read through an old thread pointer
   // set if it has given up its memory: its outcome and labels then mean nothing
   bool ended = false;
+  WireLabels labels;  // those of `thread.seen`, before any meaning; a view of the record
 };
 // `facts` are those of the process, which name keys. They may be null.
 Result<ThreadRecord> decode_thread(std::span<const std::byte> record,

@@ -127,3 +127,12 @@ done
 finish
 expect_status "$exit_ok" "a process that was stopped meanwhile"
 expect_shown '^stopped '
+
+# The labels of a wait that is open in the end have the names that those of others have.
+run record --mode offcpu -d 1 --variable errno:i32 -o open.jsonl -- "$TIMED_WAITS" 3
+expect_status "$exit_ok" "a recording with a variable"
+jq -se '(map(select(.type == "labels")) | map({key: (.id | tostring), value: [.labels[].key]})
+    | from_entries) as $keys
+  | map(select(.type == "sample" and (.labels | type) == "number") | $keys[.labels | tostring])
+  | any(index("errno")) and all(index("variable0") | not)' open.jsonl >/dev/null ||
+  fail "a variable without its name: $(grep '"labels"' open.jsonl | head -3)"
