@@ -357,7 +357,6 @@ std::vector<BlameTotal> blame_of(std::span<const std::pair<ls_blame_key, ls_blam
 Status WaitingThreads::take_out(EventHandler& handler) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_taken_ < kQuiet) return {};
-  last_taken_ = now;
   if (std::exchange(has_old_, false)) {
     const std::uint32_t old = generation_ ^ 1;
     const auto waits = object_.take_wait_totals(old);
@@ -369,7 +368,10 @@ Status WaitingThreads::take_out(EventHandler& handler) {
   // As many again may come until these are taken out, and those of this generation stay until then.
   const bool many = made->waits - made_.waits > kMostWaitTotals / 4 ||
                     made->blame - made_.blame > kMostBlameTotals / 4;
-  if (!many) return {};
+  if (!many) {
+    last_taken_ = now;
+    return {};
+  }
   const double seconds =
       std::chrono::duration<double>(now - std::exchange(generation_began_, now)).count();
   // Pairs that are so many have label sets that do not come again. To divide blame by the wanted
@@ -380,7 +382,10 @@ Status WaitingThreads::take_out(EventHandler& handler) {
   made_ = *made;
   has_old_ = true;
   generation_ ^= 1;
-  return object_.set_wait_generation(generation_);
+  Status status = object_.set_wait_generation(generation_);
+  // To take out the other one may have lasted longer than kQuiet.
+  last_taken_ = std::chrono::steady_clock::now();
+  return status;
 }
 
 // A number may come in both generations, so the kernel keeps what it stands for until the next

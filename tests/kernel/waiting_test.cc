@@ -4,13 +4,17 @@
 #include <bpf/libbpf.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <span>
+#include <thread>
 #include <tuple>
 #include <vector>
 
 #include "bpf/load/bpf_object.h"
 #include "bpf/load/loading.h"
 #include "bpf/sampling/waiting_threads.h"
+#include "kernel/sampling.h"
 #include "support/catch.h"
 #include "support/rights.h"
 
@@ -42,6 +46,17 @@ std::unique_ptr<BpfObject> load_waits(std::uint32_t max_threads) {
   REQUIRE(object);
   return *std::move(object);
 }
+
+constexpr std::chrono::milliseconds kLongerThanQuiet{30};
+
+class SlowHandler : public Taken {
+ public:
+  void on_waits(std::span<const WaitTotal>, std::span<const BlameTotal>) override {
+    ++times;
+    std::this_thread::sleep_for(kLongerThanQuiet);
+  }
+  int times = 0;
+};
 
 }  // namespace
 
@@ -116,6 +131,34 @@ TEST_CASE("totals are taken out by their generation, and the others stay") {
   CHECK(all_ns == 5000 * 5000);
   CHECK(object->take_wait_totals(1).empty());
   CHECK(object->wait_totals().size() == 5000);
+}
+
+TEST_CASE("programs have the quiet time, however long it lasts to take totals out") {
+  const auto object = load_waits(8);
+  SamplerOptions options;
+  options.mode = SampleMode::kOffCpu;
+  WaitingThreads threads(*object, options);
+  REQUIRE(threads.begin());
+  std::vector<ls_totals_made> made(static_cast<std::size_t>(libbpf_num_possible_cpus()));
+  const auto make_many = [&] {
+    made[0].waits += kMostWaitTotals;
+    const std::uint32_t only = 0;
+    const int map = map_fd(object->object(), "totals_made");
+    REQUIRE(bpf_map_update_elem(map, &only, made.data(), BPF_ANY) == 0);
+  };
+  SlowHandler handler;
+  make_many();
+  REQUIRE(threads.work(handler, true));
+  REQUIRE(handler.times == 0);
+  std::this_thread::sleep_for(kLongerThanQuiet);
+  make_many();
+  REQUIRE(threads.work(handler, true));
+  REQUIRE(handler.times == 1);
+  REQUIRE(threads.work(handler, true));
+  CHECK(handler.times == 1);
+  std::this_thread::sleep_for(kLongerThanQuiet);
+  REQUIRE(threads.work(handler, true));
+  CHECK(handler.times == 2);
 }
 
 TEST_CASE("what was drawn of a wait is a sample at the end, once its labels are known") {
