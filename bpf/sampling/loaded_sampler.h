@@ -60,7 +60,9 @@ class LoadedSampler final : public BpfSampler {
     if (object_->process(pid)) return set_process(pid, {&kNotPlanned, 1});
     clocks_.begin(pid);  // before it is sampled: each sample's time is later
     Status status = set_process(pid, {&kNotPlanned, 1});
-    if (status && waits_) status = waits_->begin(pid);
+    if (!status || !waits_) return status;
+    status = waits_->begin(pid);
+    if (!status) static_cast<void>(remove_process(pid));  // it is not recorded
     return status;
   }
   Status set_before_exec(Pid pid, UniqueFd program) override {

@@ -2,6 +2,7 @@
 // the first sample and after the last one.
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -386,6 +387,30 @@ TEST_CASE("start: no thread waits for longer than the recording lasts") {
   REQUIRE(sampler->thread_ledgers().threads().size() == 1);
   CHECK(sampler->thread_ledgers().threads()[0].wall_ns <= span.ended_ns - span.began_ns);
   CHECK(sampler->thread_ledgers().threads()[0].wall_ns > 0);
+}
+
+TEST_CASE("start: a process that could not be added to those that wait is not recorded") {
+  SampledChild child([](ChildSide& parent) {
+    while (!parent.told()) usleep(1000);
+  });
+  skip_before_linux(6018, "lets no thread sample itself");
+  SampledChild first([](ChildSide& parent) { parent.wait_until_told(); });
+  auto sampler = open_sampler({.mode = SampleMode::kOffCpu});
+  REQUIRE(sampler->set_process(first.pid(), {&first.recipe(), 1}));
+  REQUIRE(sampler->start());
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{0, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const Status status = sampler->set_running_process(child.pid());
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  REQUIRE_FALSE(status);
+  // If it were recorded, it would have fifty waits by then.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  Taken taken;
+  stop_and_balance(*sampler, taken);
+  CHECK(std::ranges::count(taken.samples, child.pid(), &TakenSample::pid) == 0);
+  for (const WaitTotal& total : sampler->wait_totals()) CHECK(total.process.pid != child.pid());
 }
 
 TEST_CASE("start: a child that was forked before, and waits all the time, is known") {
