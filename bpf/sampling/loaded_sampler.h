@@ -65,6 +65,11 @@ class LoadedSampler final : public BpfSampler {
     if (!status) static_cast<void>(remove_process(pid));  // it is not recorded
     return status;
   }
+  Status set_sampled_process(Pid pid) override {
+    Status status = processes_->set_known(pid, {&kNotPlanned, 1});
+    if (status) tables_->set(pid, looks_.of(pid));
+    return status;
+  }
   Status set_before_exec(Pid pid, UniqueFd program) override {
     tables_->expect(std::move(program));
     return processes_->set(pid, {}, true);

@@ -42,26 +42,42 @@ Error ended(Pid pid) {
   return {ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " has ended"};
 }
 
-}  // namespace
-
-Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes, bool until_exec) {
+Result<ls_process> value_of(Pid pid, std::span<const ls_tls_recipe> recipes) {
   if (recipes.size() > LS_MAX_PUBLISHERS) {
     return Error{ErrorCode::kLimit, "a process can have " + std::to_string(LS_MAX_PUBLISHERS) +
                                         " publishers of labels, not " +
                                         std::to_string(recipes.size())};
   }
   ls_process value{};
-  value.until_exec = until_exec;
   value.pid = value.pid_again = static_cast<std::uint32_t>(raw(pid));
   value.recipes.count = static_cast<std::uint32_t>(recipes.size());
   std::ranges::copy(recipes, value.recipes.recipe);
   const auto bytes = std::as_bytes(recipes);
   value.plan = std::hash<std::string_view>()(
       {reinterpret_cast<const char*>(bytes.data()), bytes.size()});  // NOLINT: bytes are bytes
+  return value;
+}
 
-  auto current = object_.process(pid);
-  if (!current && current.error().code != ErrorCode::kNotFound) return std::move(current).error();
-  if (!current) return add(pid, value);
+}  // namespace
+
+Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes, bool until_exec) {
+  auto value = value_of(pid, recipes);
+  if (!value) return std::move(value).error();
+  value->until_exec = until_exec;
+  const auto current = object_.process(pid);
+  if (current) return update(pid, *value, *current);
+  return current.error().code == ErrorCode::kNotFound ? add(pid, *value) : current.error();
+}
+
+Status ProcessTable::set_known(Pid pid, std::span<const ls_tls_recipe> recipes) {
+  auto value = value_of(pid, recipes);
+  if (!value) return std::move(value).error();
+  const auto current = object_.process(pid);
+  if (current) return update(pid, *value, *current);
+  return current.error().code == ErrorCode::kNotFound ? ended(pid) : current.error();
+}
+
+Status ProcessTable::update(Pid pid, ls_process& value, const ls_process& current) {
   auto life = object_.life(pid);
   if (!life) {
     if (life.error().code == ErrorCode::kNotFound) return ended(pid);
@@ -69,10 +85,10 @@ Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes, bool u
   }
   // An exec from here on does no harm: `life` then no longer fits, so the BPF programs do not
   // use these recipes.
-  value.life = lives_.try_emplace(raw(pid), Lives{current->born, *life}).first->second.now;
-  value.born = current->born;
-  value.parent = current->parent;
-  value.first_pointer_known = knows_first_pointer(pid, value, &*current);
+  value.life = lives_.try_emplace(raw(pid), Lives{current.born, *life}).first->second.now;
+  value.born = current.born;
+  value.parent = current.parent;
+  value.first_pointer_known = knows_first_pointer(pid, value, &current);
   if (value.life != *life) {
     return Error{ErrorCode::kVanished,
                  "process " + std::to_string(raw(pid)) + " has executed another program meanwhile"};

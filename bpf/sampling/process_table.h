@@ -26,6 +26,8 @@ class ProcessTable {
   // These do what Sampler::set_process() and Sampler::remove_process() do.
   // `until_exec`: it is a child of ours that is to execute the program.
   Status set(Pid pid, std::span<const ls_tls_recipe> recipes, bool until_exec = false);
+  // The same for a process that the BPF programs sample. Fails with kVanished for any other.
+  Status set_known(Pid pid, std::span<const ls_tls_recipe> recipes);
   Status remove(Pid pid);
   bool contains(Pid pid) const { return lives_.contains(raw(pid)); }
   // Returns the life of a process, as of the last record; 0 if there is no such process.
@@ -60,6 +62,7 @@ class ProcessTable {
   std::uint64_t first_threads_refused() const { return first_threads_.refused(); }
 
  private:
+  Status update(Pid pid, ls_process& value, const ls_process& current);
   Status add(Pid pid, ls_process& value);
   bool knows_first_pointer(Pid pid, const ls_process& value, const ls_process* current);
 

@@ -386,7 +386,12 @@ TrackedProcess& Recorder::process_of(ProcessKey key) {
   // a new process.
   clocks_.begin_unknown(key.pid);
   ++counters_[Counter::kForksNotSeen];
-  if (sampler_->set_process(key.pid, {&kNotPlanned, 1})) plan(process);
+  const Status status = sampler_->set_sampled_process(key.pid);
+  if (status) {
+    plan(process);
+  } else if (sampler_->key_of(key.pid).life == 0) {
+    process.on_exit();  // or it was removed, and this sample is from before
+  }
   return process;
 }
 

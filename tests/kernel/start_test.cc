@@ -413,6 +413,19 @@ TEST_CASE("start: a process that could not be added to those that wait is not re
   for (const WaitTotal& total : sampler->wait_totals()) CHECK(total.process.pid != child.pid());
 }
 
+TEST_CASE("start: what is said to be sampled, and is not, does not become so") {
+  SampledChild child([](ChildSide& parent) { parent.burn_until_told(); });
+  auto sampler = open_sampler({});
+  const Status status = sampler->set_sampled_process(child.pid());
+  REQUIRE_FALSE(status);
+  CHECK(status.error().code == ErrorCode::kVanished);
+  REQUIRE(sampler->set_process(child.pid(), {&child.recipe(), 1}));
+  CHECK(sampler->set_sampled_process(child.pid()));
+  REQUIRE(sampler->remove_process(child.pid()));
+  CHECK_FALSE(sampler->set_sampled_process(child.pid()));
+  CHECK(sampler->key_of(child.pid()).life == 0);
+}
+
 TEST_CASE("start: a child that was forked before, and waits all the time, is known") {
   const bool is_set = GENERATE(false, true);
   SampledChild child([](ChildSide& parent) { fork_when_told(parent, false); });

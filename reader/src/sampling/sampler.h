@@ -183,6 +183,9 @@ class Sampler {
   // This is for a process that joins after start(), and has run before: its time until now is not
   // counted. Its recipe is kNotPlanned.
   virtual Status set_running_process(Pid pid) { return set_process(pid, {&kNotPlanned, 1}); }
+  // This is for a process that was sampled, and that nobody has set. Its recipe is kNotPlanned.
+  // Fails with kVanished if it is sampled no longer: another process may have its number.
+  virtual Status set_sampled_process(Pid pid) { return set_process(pid, {&kNotPlanned, 1}); }
   // This is for a child that is held back until it executes `program` (the descriptor is invalid if
   // that is not known). Until then there is nothing in it to prepare for, but what it will load may
   // be foreseen.

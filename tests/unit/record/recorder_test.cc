@@ -319,9 +319,16 @@ class SamplerOfAScript final : public Sampler {
  public:
   using Step = std::function<void(EventHandler&)>;
   explicit SamplerOfAScript(std::vector<Step> steps) : steps_(std::move(steps)) {}
-  Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
+  Status set_process(Pid, std::span<const ls_tls_recipe>) override {
+    ++set;
+    return {};
+  }
+  Status set_sampled_process(Pid pid) override {
+    if (!forgets) return set_process(pid, {&kNotPlanned, 1});
+    return Error{ErrorCode::kVanished, "it is sampled no longer"};
+  }
   Status remove_process(Pid) override { return {}; }
-  ProcessKey key_of(Pid pid) const override { return {pid, 100}; }
+  ProcessKey key_of(Pid pid) const override { return {pid, forgets ? 0U : 100U}; }
   Status start() override { return {}; }
   Status drain(EventHandler& handler, std::chrono::milliseconds) override {
     for (const Step& step : std::exchange(steps_, {})) step(handler);
@@ -333,6 +340,8 @@ class SamplerOfAScript final : public Sampler {
   std::string_view event_name() const override { return "none"; }
 
   std::vector<WaitTotal> totals;
+  int set = 0;           // calls of set_process()
+  bool forgets = false;  // what was sampled is sampled no longer
 
  private:
   std::vector<Step> steps_;
@@ -363,6 +372,22 @@ std::map<std::string, std::uint64_t> by_name(const Profile& profile, Pid pid,
 constexpr Pid kChild{(1 << 22) + 7};
 
 }  // namespace
+
+TEST_CASE("recorder: the number of a process that is sampled no longer is not recorded") {
+  const Pid number{getpid()};  // another process has it
+  const bool forgets = GENERATE(false, true);
+  auto owned = std::make_unique<SamplerOfAScript>(std::vector<SamplerOfAScript::Step>{
+      [&](EventHandler& handler) { handler.on_sample(sample_of({number, 7}, "gone")); }});
+  SamplerOfAScript& sampler = *owned;
+  sampler.forgets = forgets;
+  Recorder recorder(std::move(owned), {.period_ns = 1000});
+  REQUIRE(recorder.start());
+  CHECK((sampler.set == 0) == forgets);
+  CHECK(recorder.has(number) == !forgets);
+  REQUIRE(recorder.stop());
+  std::vector<ModuleFile> files;
+  CHECK(recorder.take_profile(files, 0).rows.size() == 1);
+}
 
 TEST_CASE("recorder: a number that comes again is another process, and so is another program") {
   const Pid self{getpid()};
