@@ -361,7 +361,7 @@ static __always_inline void ls_leave(struct task_struct* task, struct ls_ids ids
     return;
   }
   if (thread->left_ns != 0) ls_return_unseen(ids.tid, ran_ns, now);
-  if (found.life && *found.life != thread->life) ls_begin_life(ids.tid, *found.life);
+  if (found.life && !exits && *found.life != thread->life) ls_begin_life(ids.tid, *found.life);
   struct ls_numbers numbers = ls_without_labels(LS_UNREADABLE_VANISHED);
   /* While labels are missing, they stay so: the thread is still in the kernel. */
   const _Bool waits_for_them = thread->labels == LS_LABELS_LATER && thread->at_work;

@@ -85,12 +85,18 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
       processes_->contains(event.pid) && event.time_ns != 0 && event.time_ns < began_ns_;
   const ProcessKey before = key_of(event.pid);
   if (!processes_->adopt(event)) return;
-  const ProcessKey now{event.pid, event.life};
+  // A fork may be of a process that is known already, and has executed a program since.
+  const ProcessKey now = event.kind == ProcessRecord::Kind::kFork
+                             ? key_of(event.pid)
+                             : ProcessKey{event.pid, event.life};
   switch (event.kind) {
     case ProcessRecord::Kind::kFork:
       clocks_.forget_identity(Tid{raw(event.pid)});
-      if (!was_set) tables_->on_fork({event.parent, event.from_life}, now);
+      if (!was_set)
+        tables_->on_fork({event.parent, event.from_life}, {event.pid, event.life});
       handler_->on_fork(event.parent, now);
+      // Its record was lost: nobody knows what its parent was then.
+      if (event.time_ns == 0) handler_->on_exec(now, {});
       break;
     case ProcessRecord::Kind::kExec:
       reports_->take_until(event.time_ns, *handler_);

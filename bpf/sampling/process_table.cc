@@ -38,6 +38,11 @@ std::uint64_t now_ns() {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+// A process that was set has the life that it had then, and records of those before may still come.
+bool begins_after(std::uint32_t life, std::uint32_t before) {
+  return static_cast<std::int32_t>(life - before) > 0;
+}
+
 Error ended(Pid pid) {
   return {ErrorCode::kVanished, "process " + std::to_string(raw(pid)) + " has ended"};
 }
@@ -128,10 +133,12 @@ bool ProcessTable::adopt(const ProcessRecord& event) {
   auto known = lives_.find(raw(event.pid));
   switch (event.kind) {
     case ProcessRecord::Kind::kFork:
-      lives_[raw(event.pid)] = {event.life, event.life};
+      // It may have been set, or found in the map, before its record was read.
+      if (known == lives_.end() || known->second.born != event.life)
+        lives_[raw(event.pid)] = {event.life, event.life};
       return true;
     case ProcessRecord::Kind::kExec:
-      if (known == lives_.end() || known->second.now == event.life) return false;
+      if (known == lives_.end() || !begins_after(event.life, known->second.now)) return false;
       known->second.now = event.life;
       return true;
     case ProcessRecord::Kind::kExit:

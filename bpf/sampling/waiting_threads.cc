@@ -320,6 +320,7 @@ void add_held(const ls_off_cpu& thread, std::vector<WaitTotal>& all) {
     if (held.count[part] == 0) continue;
     ls_wait_key key{};
     key.pid = thread.pid;
+    key.life = thread.life;
     key.part = part;
     key.system_call = held.system_call;
     key.labels = held.labels;

@@ -420,9 +420,8 @@ void UnwindProcesses::on_fork(ProcessKey parent, ProcessKey child) {
   if (from == processes_.end() || !from->second.list) return;
   const auto now = life_of_(child.pid);
   if (!now) return;
-  // The parent may have executed another program since; that is not known of a lost record.
-  const bool is_same = parent.life == 0 || parent.life == from->second.life;
-  if (!is_same || *now != child.life) {
+  // The parent may have executed another program since. Of a lost record its life is not known.
+  if (parent.life != from->second.life || *now != child.life) {
     refresh(child.pid, nullptr);
     return;
   }

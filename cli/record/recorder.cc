@@ -102,6 +102,7 @@ bool Recorder::has(Pid pid) const {
 // It has its number from now on, and whatever had it before has ended.
 TrackedProcess& Recorder::keep(std::unique_ptr<TrackedProcess> process) {
   TrackedProcess& kept = *process;
+  take_row(kept);
   std::unique_ptr<TrackedProcess>& place = processes_[kept.key()];
   if (place) {
     // It was sampled before it was added.
@@ -220,12 +221,21 @@ void Recorder::note_gone(TrackedProcess& process) {
   const auto [entry, fresh] = gone_.try_emplace(process.key());
   if (!fresh) return;
   Gone& gone = entry->second;
+  gone.is_known = true;
+  // This may add a publisher.
+  if (samples_waits_) gone.waits = cli::process_of_waits(process);
+  gone.waits.process = nullptr;
   gone.process = process.summary();
   gone.publishes_nothing = process.publishes_nothing();
   gone.row = process.row;
-  if (!samples_waits_) return;
-  gone.waits = cli::process_of_waits(process);
-  gone.waits.process = nullptr;
+}
+
+// Totals of its waits may have come before anything else of it.
+void Recorder::take_row(TrackedProcess& process) {
+  const auto gone = gone_.find(process.key());
+  if (gone == gone_.end() || gone->second.is_known) return;
+  process.row = gone->second.row;
+  gone_.erase(gone);
 }
 
 bool Recorder::is_example(const TrackedProcess& process) {
@@ -366,7 +376,7 @@ TrackedProcess* Recorder::find(ProcessKey key) {
 // process: no address and no label of it need to be understood.
 TrackedProcess* Recorder::find_gone(ProcessKey key) {
   const auto gone = gone_.find(key);
-  if (gone == gone_.end()) return nullptr;
+  if (gone == gone_.end() || !gone->second.is_known) return nullptr;
   auto process = track(key);
   process->become(gone->second.process, gone->second.publishes_nothing);
   process->row = row_of(gone->second, key.pid);
@@ -432,7 +442,14 @@ void Recorder::on_fork(Pid parent, ProcessKey key) {
   note_event();
   const Pid child = key.pid;
   // The child was added, and planned, before its fork was reported.
-  if (const TrackedProcess* added = find(key); added != nullptr && !added->ended()) return;
+  if (const TrackedProcess* added = find(key); added != nullptr && !added->ended()) {
+    // The sampler counts its time from the fork on.
+    if (started_) {
+      clocks_.forget(child);
+      clocks_.fork(child, false);
+    }
+    return;
+  }
   const auto forked = current_.find(parent);
   const TrackedProcess* known = forked == current_.end() ? nullptr : forked->second;
   auto process = known != nullptr ? std::make_unique<TrackedProcess>(key, *known) : track(key);
@@ -451,7 +468,9 @@ void Recorder::on_exec(ProcessKey key, std::string_view name) {
   if (found == current_.end()) return;
   TrackedProcess* process = found->second;
   if (TrackedProcess* known = find(key)) {
-    // It was added, or sampled, before its exec was reported.
+    // It was added, or sampled, before its exec was reported; or it was taken for a former process
+    // of this number, whose end was lost.
+    if (known->ended() && !known->is_left_out()) known = &keep(track(key));
     if (known != process && !process->ended()) process->on_exit();
     process = found->second = known;
   } else {
@@ -473,8 +492,8 @@ void Recorder::begin_life(TrackedProcess& process, ProcessKey key, std::string_v
   auto entry = processes_.extract(process.key());
   entry.key() = key;
   processes_.insert(std::move(entry));
-  process.begin_life(key);
-  if (!name.empty()) process.note_name(name);
+  process.begin_life(key, name);
+  take_row(process);
 }
 
 void Recorder::on_exit(Pid pid) {

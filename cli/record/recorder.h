@@ -186,6 +186,7 @@ class Recorder final : private EventHandler {
   // sample, which knows less.
   struct Gone {
     Process process;
+    bool is_known = false;  // by more than its number
     bool publishes_nothing = false;
     bool goes_on = false;  // as another program
     Index row = kNoIndex;  // ProcessContext::row
@@ -202,6 +203,7 @@ class Recorder final : private EventHandler {
   std::unique_ptr<TrackedProcess> track(ProcessKey key);
   TrackedProcess& keep(std::unique_ptr<TrackedProcess> process);
   void note_gone(TrackedProcess& process);
+  void take_row(TrackedProcess& process);
   void begin_life(TrackedProcess& process, ProcessKey key, std::string_view name);
   KernelTotals kernel_totals(const Counters& counters, std::uint64_t whole_ns) const;
   void plan(TrackedProcess& process);

@@ -266,8 +266,12 @@ void TrackedProcess::on_mapping(const Mapping& mapping, std::uint64_t time_ns) {
   if (mapping.file) plan_soon();
 }
 
-void TrackedProcess::begin_life(ProcessKey key) {
+void TrackedProcess::begin_life(ProcessKey key, std::string_view name) {
   key_ = key;
+  if (!name.empty()) comm_ = name;
+  name_before_.clear();
+  publishers_ = {};
+  publisher_of_recipe_ = {};
   row = kNoIndex;
   caches.threads.clear();
 }

@@ -93,8 +93,9 @@ class TrackedProcess final : public ProcessContext {
   // read it. `look` is one at this process that still holds, or null.
   Status refresh(ProcessLabelReader& labels, const OneLook* look = nullptr);
   void on_mapping(const Mapping& mapping, std::uint64_t time_ns);
-  // It is about to go on as another program, with another key and rows of its own.
-  void begin_life(ProcessKey key);
+  // It is about to go on as another program, with another key, and rows of its own. The name is
+  // empty if it is not known.
+  void begin_life(ProcessKey key, std::string_view name);
   void on_exec();
   void on_exit();
   // It does not answer, so nothing is read of it any more, and nothing that it has is let go:

@@ -452,3 +452,80 @@ TEST_CASE("recorder: totals of waits are of the process that has waited, also af
         std::map<std::string, std::uint64_t>{
             {"first", 1'000'000}, {forked, 2'000'000}, {"third", 3'000'000}});
 }
+
+TEST_CASE("recorder: a program that executes one of its own name keeps the name") {
+  const Pid self{getpid()};
+  const ProcessKey shell{kChild, 1}, wrapper{kChild, 2}, program{kChild, 3};
+  auto owned = std::make_unique<SamplerOfAScript>(std::vector<SamplerOfAScript::Step>{
+      [&](EventHandler& to) { to.on_fork(self, shell); },
+      [&](EventHandler& to) { to.on_sample(sample_of(shell, "bash")); },
+      [&](EventHandler& to) { to.on_exec(wrapper, "java"); },
+      [&](EventHandler& to) { to.on_sample(sample_of(wrapper, "java")); },
+      [&](EventHandler& to) { to.on_exec(program, "java"); },
+      [&](EventHandler& to) { to.on_sample(sample_of(program, "java")); },
+  });
+  Recorder recorder(std::move(owned), {.period_ns = 1000});
+  REQUIRE(recorder.add(self));
+  REQUIRE(recorder.start());
+  REQUIRE(recorder.stop());
+  std::vector<ModuleFile> files;
+  const Profile profile = recorder.take_profile(files, 0);
+  CHECK(by_name(profile, kChild, &SampleRow::count) ==
+        std::map<std::string, std::uint64_t>{{"bash", 1}, {"java", 2}});
+}
+
+TEST_CASE("recorder: a process that was taken for another one of its number lives on") {
+  const Pid self{getpid()};
+  const ProcessKey first{kChild, 1}, second{kChild, 2}, third{kChild, 3};
+  auto owned = std::make_unique<SamplerOfAScript>(std::vector<SamplerOfAScript::Step>{
+      [&](EventHandler& to) { to.on_fork(self, first); },
+      [&](EventHandler& to) { to.on_sample(sample_of(first, "first")); },
+      // Its end and the fork of the next process were lost, and are found out later.
+      [&](EventHandler& to) { to.on_exec(third, "third"); },
+      [&](EventHandler& to) { to.on_exit(kChild); },
+      [&](EventHandler& to) { to.on_fork(self, second); },
+      [&](EventHandler& to) { to.on_exec(third, "third"); },
+      [&](EventHandler& to) { to.on_sample(sample_of(third, "third")); },
+  });
+  Recorder recorder(std::move(owned), {.period_ns = 1000});
+  REQUIRE(recorder.add(self));
+  REQUIRE(recorder.start());
+  REQUIRE(recorder.current(kChild) != nullptr);
+  CHECK(recorder.current(kChild)->key() == third);
+  CHECK_FALSE(recorder.current(kChild)->ended());
+  CHECK(recorder.has(kChild));
+  REQUIRE(recorder.stop());
+  std::vector<ModuleFile> files;
+  CHECK(by_name(recorder.take_profile(files, 0), kChild, &SampleRow::count) ==
+        std::map<std::string, std::uint64_t>{{"first", 1}, {"third", 1}});
+}
+
+TEST_CASE("recorder: totals that come before anything else of a process are its own") {
+  const Pid self{getpid()};
+  const ProcessKey forked{kChild, 1}, executed{kChild, 2};
+  const auto total_of = [](ProcessKey key) {
+    WaitTotal total;
+    total.process = key;
+    total.labels = LS_UNLABELLED;
+    total.time_ns = 1'000'000;
+    total.count = 1;
+    return total;
+  };
+  const std::vector<WaitTotal> totals{total_of(forked), total_of(executed)};
+  auto owned = std::make_unique<SamplerOfAScript>(std::vector<SamplerOfAScript::Step>{
+      [&](EventHandler& to) { to.on_waits(totals, {}); },
+      [&](EventHandler& to) { to.on_fork(self, forked); },
+      [&](EventHandler& to) { to.on_sample(sample_of(forked, "forked", LS_WAITING)); },
+      [&](EventHandler& to) { to.on_exec(executed, "executed"); },
+      [&](EventHandler& to) { to.on_sample(sample_of(executed, "executed", LS_WAITING)); },
+  });
+  constexpr std::array kWaits{LS_WAITING};
+  Recorder recorder(std::move(owned), {.kinds = kWaits, .period_ns = 1000});
+  REQUIRE(recorder.add(self));
+  REQUIRE(recorder.start());
+  CHECK_FALSE(recorder.current(kChild)->ended());
+  REQUIRE(recorder.stop());
+  std::vector<ModuleFile> files;
+  CHECK(by_name(recorder.take_profile(files, 0), kChild, &SampleRow::weight_ns) ==
+        std::map<std::string, std::uint64_t>{{"forked", 1'000'000}, {"executed", 1'000'000}});
+}
