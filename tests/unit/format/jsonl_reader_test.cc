@@ -224,7 +224,7 @@ TEST_CASE("jsonl_reader: version 1 knows processes by their numbers") {
   old.replace(old.find("\"version\":2"), 11, "\"version\":1");
   std::string without_ids;
   for (const std::string& line : lines_of(old)) {
-    auto object = nlohmann::json::parse(line);
+    auto object = nlohmann::ordered_json::parse(line);
     const std::string type = object.at("type");
     if (type != "process") object.erase("process");
     object.erase("by_process");

@@ -115,7 +115,7 @@ TEST_CASE("otlp: each process is a resource") {
   small.sample(small.thread(50, 51, ""), small.work_stack, small.no_labels, LS_UNLABELLED);
   const json file = otlp(small.profile);
   REQUIRE(file["resources"].size() == 2);
-  const json& attributes = file["resources"][0]["resource"]["attributes"];
+  const json& attributes = file["resources"][1]["resource"]["attributes"];
   CHECK(attributes[0]["key"] == "service.name");
   CHECK(attributes[0]["value"]["string"] == "other");
   CHECK(attributes[2]["key"] == "process.pid");
