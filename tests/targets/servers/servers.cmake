@@ -35,6 +35,8 @@ labelscope_add_server(php-cli php.c -DSIZE=552 -DSTARTED=436 -DCLI -DSTRANGER)
 labelscope_add_server(mariadb mariadb.c)
 labelscope_add_server(haproxy haproxy.c)
 labelscope_add_server(haproxy-unknown haproxy.c -DTHREADS=32)
+labelscope_add_server(uwsgi uwsgi.c -DSIZE=11296)
+labelscope_add_server(uwsgi-unknown uwsgi.c -DSIZE=11304 -DUNKNOWN)
 labelscope_add_server(titled titled.c)
 
 # labelscope_add_misleading(<name> <preset> <truth> <truth of the second thread> <argument>...)
