@@ -210,7 +210,8 @@ Status AddressSpace::load(const Target& process, Address sampled) {
 
 void AddressSpace::add(const Mapping& mapping, const FindProcess& process, std::uint64_t time_ns) {
   if (mapping.end <= mapping.start) return;
-  take_coming(time_ns);
+  // What comes without a time was found after all lists that were read.
+  take_coming(time_ns != 0 ? time_ns : UINT64_MAX);
   FileState file;
   if (mapping.file) file = modules_->files().make_ready(mapping, process).state;
   static_cast<void>(note(mapping, file, From::kReport, time_ns));

@@ -240,6 +240,22 @@ TEST_CASE("address_space: what the list shows where another was counts from then
   CHECK(space.epoch() != epoch);
 }
 
+TEST_CASE("address_space: what is reported without a time is newer than each list before") {
+  const OwnCode code;
+  auto self = LiveProcess::open(Pid{::getpid()});
+  REQUIRE(self);
+  ModuleTable modules;
+  AddressSpace space(modules);
+  Mapping mapping = code.report();
+  mapping.path = "[before]";
+  space.add(mapping, nullptr, clock_ns());
+  REQUIRE(space.load(**self));
+  mapping.path = "[behind]";
+  space.add(mapping, nullptr);
+  space.look_up_at(clock_ns());
+  CHECK(modules.modules()[space.module_at(code.at())].path == "[behind]");
+}
+
 TEST_CASE("address_space: very many gaps are remembered as few that hold them all") {
   const auto own = reinterpret_cast<Address>(&clock_ns);
   auto self = LiveProcess::open(Pid{::getpid()});
