@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "bpf/sampling/loaded_sampler.h"
 #include "bpf/wire/records.h"
 
@@ -176,7 +177,7 @@ Status LoadedSampler::wait(milliseconds timeout) {
 Status LoadedSampler::consume(EventHandler& handler) {
   handler_ = &handler;
   taken_bytes_ = 0;
-  const std::uint64_t now_ns = WaitingThreads::now_ns();
+  const std::uint64_t now_ns = monotonic_ns();
   int result = ring_buffer__consume(ring_);
   more_ = result == -EAGAIN;
   if (result < 0 && !more_) return system_error(-result, "cannot read the ring buffer");

@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace labelscope {
 
 // Nobody has looked in the rings since the last call, and they have room again. What was lost until
@@ -39,8 +41,7 @@ bool MappingReports::take_early() {
 // A ring that was full has lost mappings that are later than the look before. So are the samples
 // that do not know of them, and none of these has been handed out.
 void MappingReports::look(EventHandler& handler) {
-  looked_ns_ = static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+  looked_ns_ = monotonic_ns();
   handler_.on_mapping = [&](const MappingEvent& event) {
     coming_.push_back({event, std::string(event.path)});
   };

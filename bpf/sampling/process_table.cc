@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/clock.h"
 #include "labelscope/saved_pointer.h"
 #include "process/proc_fs.h"
 
@@ -29,13 +30,6 @@ bool is_over(Pid pid) {
   }
   // What cannot be looked at may run.
   return !gone || gone == std::errc::no_such_file_or_directory;
-}
-
-std::uint64_t now_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 // A process that was set has the life that it had then, and records of those before may still come.
@@ -104,7 +98,7 @@ Status ProcessTable::update(Pid pid, ls_process& value, const ls_process& curren
 
 Status ProcessTable::add(Pid pid, ls_process& value) {
   if (contains(pid)) return ended(pid);
-  value.born = value.life = ls_life_at(now_ns());
+  value.born = value.life = ls_life_at(monotonic_ns());
   value.first_pointer_known = knows_first_pointer(pid, value, nullptr);
   if (Status status = object_.add_process(pid, value); !status) return status;
   if (is_over(pid)) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
+
 namespace labelscope {
 
 void SampledWaits::begin(const ThreadTimes::ByProcess& times, std::uint64_t now_ns) {
@@ -42,7 +44,7 @@ void SampledWaits::end() {
   // A page of labels may never come. Then nobody calls take(), and these are what is known.
   totals_ = waiting_.totals();
   waiting_.look();
-  const std::uint64_t now_ns = WaitingThreads::now_ns();
+  const std::uint64_t now_ns = monotonic_ns();
   object_.stop_waits();
   waiting_.close(now_ns, accounts_);
 }

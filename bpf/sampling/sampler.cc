@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "bpf/sampling/loaded_sampler.h"
 #include "bpf/wire/ledger.h"
 #include "labelscope/unique_fd.h"
@@ -125,13 +126,13 @@ void LoadedSampler::begin_clocks() {
     const ThreadTime time{static_cast<Tid>(ending.tid), ending.thread_ns, ending.identity};
     clocks_.begin(static_cast<Pid>(ending.pid), {&time, 1});
   }
-  began_ns_ = WaitingThreads::now_ns();
+  began_ns_ = monotonic_ns();
   if (waits_ && all) waits_->begin(*all, began_ns_);
 }
 
 void LoadedSampler::freeze_clocks() {
   const auto all = thread_times_.read();
-  const std::uint64_t now_ns = WaitingThreads::now_ns();
+  const std::uint64_t now_ns = monotonic_ns();
   ended_ns_ = now_ns;
   if (!all) {
     for (const Pid pid : object_->pids()) clocks_.freeze(pid);

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <ctime>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "bpf/load/kernel.h"
 #include "bpf/snapshot/task_iterators.h"
 #include "bpf/wire/task_records.h"
@@ -155,7 +155,7 @@ Status WaitingThreads::begin(Pid pid, const WaitAccounts& accounts) {
     const char state = state_of(pid, thread.tid);
     if (state == 'R') runnable.push_back(thread);
     if (!waits(state)) continue;
-    wait.left_ns = accounts.waits_since(thread, now_ns());
+    wait.left_ns = accounts.waits_since(thread, monotonic_ns());
     wait.left_ran_ns = thread.ran_ns;
     wait.account = {wait.left_ns, thread.ran_ns, {}, 0};
     wait.part = state == 'D' ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
@@ -185,7 +185,7 @@ Status WaitingThreads::begin_queued(const std::vector<ThreadTime>& runnable, ls_
   for (const ThreadTime& thread : runnable) {
     const Tid tid = thread.tid;
     if (!before.contains(raw(tid))) continue;
-    wait.left_ns = now_ns();
+    wait.left_ns = monotonic_ns();
     wait.woken_ns = wait.left_ns;
     wait.left_ran_ns = thread.ran_ns;
     wait.account = {wait.left_ns, thread.ran_ns, {}, 0};
@@ -201,13 +201,6 @@ Status WaitingThreads::begin_queued(const std::vector<ThreadTime>& runnable, ls_
     if (!after.contains(raw(tid))) object_.forget_waiting(tid, left_ns);
   }
   return {};
-}
-
-std::uint64_t WaitingThreads::now_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 // A thread's labels are those of its wait only if it was in that wait all the time in which they

@@ -60,7 +60,6 @@ class WaitingThreads {
   void look();
   void close(std::uint64_t now_ns, WaitAccounts& accounts);
   void take_open(const Take& take);
-  static std::uint64_t now_ns();
   // Returns what the kernel has added up and work() has not handed out. Those of which it knows no
   // more than the kind have the process 0.
   std::vector<WaitTotal> totals() const;

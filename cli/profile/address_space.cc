@@ -6,12 +6,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "elf/elf_image.h"
 #include "process/link_map.h"
 #include "process/one_look.h"
@@ -41,12 +41,6 @@ bool is_memory(const std::string& path) {
 bool may_be_generated(const Mapping& mapping) {
   if (mapping.file) return is_memory(mapping.path) || mapping.path.ends_with(kDeleted);
   return mapping.path != "[vdso]" && mapping.path != "[vsyscall]" && mapping.path != "[uprobes]";
-}
-
-// By the clock of samples.
-std::uint64_t now_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
 // A program may be started by its loader ("ld-linux-x86-64.so.2 ./prog"). Then the kernel takes the
@@ -164,7 +158,7 @@ std::vector<ProfileModule> ModuleTable::take(std::vector<ModuleFile>& files) {
 }
 
 Status AddressSpace::load(const Target& process, Address sampled) {
-  const std::uint64_t begun_ns = now_ns();
+  const std::uint64_t begun_ns = monotonic_ns();
   const MappingsOf mappings(process);
   if (!mappings) return mappings.error();
   const FindProcess itself = [&] { return &process; };
@@ -200,7 +194,7 @@ Status AddressSpace::load(const Target& process, Address sampled) {
     program_ = std::move(region);
     found = true;
   }
-  if (has_open_gap()) gaps_.back().until_ns = now_ns();
+  if (has_open_gap()) gaps_.back().until_ns = monotonic_ns();
   if (coming_.size() > kMostWithoutSamples) take_coming(begun_ns);
   // before its mapping is forgotten again
   if (sampled != 0) static_cast<void>(module_at(sampled, itself));

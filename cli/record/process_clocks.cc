@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <string>
 
+#include "base/clock.h"
 #include "bpf/sampling/perf_events.h"
 #include "process/proc_fs.h"
 
@@ -34,14 +34,13 @@ bool KernelClocks::is_zombie(Pid pid) {
 }
 
 std::uint64_t KernelClocks::read_processor_clock() {
-  const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();
   // musl's sysconf() counts the processors that labelscope itself may use.
   static const std::uint64_t count = [] {
     const auto present = parse_cpu_list(read_proc_line("/sys/devices/system/cpu/present"));
     if (present && !present->empty()) return std::uint64_t{present->size()};
     return static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF));
   }();
-  return static_cast<std::uint64_t>(now.count()) * count;
+  return monotonic_ns() * count;
 }
 
 // The eighth number of the first line of /proc/stat.

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/clock.h"
 #include "cli/host/exit_status.h"
 #include "cli/profile/blame.h"
 #include "cli/profile/merge.h"
@@ -161,8 +162,7 @@ std::size_t Recorder::add_children(Pid parent) {
 
 Status Recorder::start() {
   note_event();
-  table_times_.start(static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()));
+  table_times_.start(monotonic_ns());
   if (follows_children_ && counts_cpu_) {
     std::set<Pid> pids;
     for (const auto& [key, process] : processes_) pids.insert(key.pid);
