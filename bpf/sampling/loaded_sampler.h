@@ -66,13 +66,13 @@ class LoadedSampler final : public BpfSampler {
     return status;
   }
   Status set_sampled_process(Pid pid) override {
-    Status status = processes_->set_known(pid, {&kNotPlanned, 1});
+    Status status = processes_->set(pid, {&kNotPlanned, 1}, ProcessTable::Which::kKnown);
     if (status) tables_->set(pid, looks_.of(pid));
     return status;
   }
   Status set_before_exec(Pid pid, UniqueFd program) override {
     tables_->expect(std::move(program));
-    return processes_->set(pid, {}, true);
+    return processes_->set(pid, {}, ProcessTable::Which::kUntilExec);
   }
   Status remove_process(Pid pid) override {
     tables_->forget(pid);

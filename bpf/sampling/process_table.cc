@@ -59,21 +59,14 @@ Result<ls_process> value_of(Pid pid, std::span<const ls_tls_recipe> recipes) {
 
 }  // namespace
 
-Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes, bool until_exec) {
+Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes, Which which) {
   auto value = value_of(pid, recipes);
   if (!value) return std::move(value).error();
-  value->until_exec = until_exec;
+  value->until_exec = which == Which::kUntilExec;
   const auto current = object_.process(pid);
   if (current) return update(pid, *value, *current);
-  return current.error().code == ErrorCode::kNotFound ? add(pid, *value) : current.error();
-}
-
-Status ProcessTable::set_known(Pid pid, std::span<const ls_tls_recipe> recipes) {
-  auto value = value_of(pid, recipes);
-  if (!value) return std::move(value).error();
-  const auto current = object_.process(pid);
-  if (current) return update(pid, *value, *current);
-  return current.error().code == ErrorCode::kNotFound ? ended(pid) : current.error();
+  if (current.error().code != ErrorCode::kNotFound) return current.error();
+  return which == Which::kKnown ? Status(ended(pid)) : add(pid, *value);
 }
 
 Status ProcessTable::update(Pid pid, ls_process& value, const ls_process& current) {

@@ -24,10 +24,12 @@ class ProcessTable {
   explicit ProcessTable(BpfObject& object) : object_(object) {}
 
   // These do what Sampler::set_process() and Sampler::remove_process() do.
-  // `until_exec`: it is a child of ours that is to execute the program.
-  Status set(Pid pid, std::span<const ls_tls_recipe> recipes, bool until_exec = false);
-  // The same for a process that the BPF programs sample. Fails with kVanished for any other.
-  Status set_known(Pid pid, std::span<const ls_tls_recipe> recipes);
+  enum class Which {
+    kAny,
+    kKnown,      // one that the BPF programs sample: kVanished for any other
+    kUntilExec,  // a child of ours that is to execute the program
+  };
+  Status set(Pid pid, std::span<const ls_tls_recipe> recipes, Which which = Which::kAny);
   Status remove(Pid pid);
   bool contains(Pid pid) const { return lives_.contains(raw(pid)); }
   // Returns the life of a process, as of the last record; 0 if there is no such process.
