@@ -87,9 +87,7 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
   const ProcessKey before = key_of(event.pid);
   if (!processes_->adopt(event)) return;
   // A fork may be of a process that is known already, and has executed a program since.
-  const ProcessKey now = event.kind == ProcessRecord::Kind::kFork
-                             ? key_of(event.pid)
-                             : ProcessKey{event.pid, event.life};
+  const ProcessKey now = key_of(event.pid);
   switch (event.kind) {
     case ProcessRecord::Kind::kFork:
       clocks_.forget_identity(Tid{raw(event.pid)});
