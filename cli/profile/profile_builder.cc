@@ -34,12 +34,13 @@ Index ProfileBuilder::enter(Pid pid) {
   return static_cast<Index>(profile_.processes.size() - 1);
 }
 
-void ProfileBuilder::take_back_name(ProcessContext& process, std::string_view name) {
+void ProfileBuilder::rename_first(const ProcessContext& process, std::string_view from,
+                                  std::string_view to) {
   if (process.row == kNoIndex) return;
   const auto first = process.caches.threads.find(raw(profile_.pid_of(process.row)));
   if (first == process.caches.threads.end()) return;
-  std::string& now = profile_.threads[first->second.row].name;
-  if (now == name && !first->second.name_before.empty()) now = first->second.name_before;
+  std::string& name = profile_.threads[first->second.row].name;
+  if (name == from) name = to;
 }
 
 void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
@@ -138,10 +139,7 @@ Index ProfileBuilder::intern_thread(const Sample& sample, ProcessContext& proces
   }
   if (sample.identity != 0) known.identity = sample.identity;
   Thread& thread = profile_.threads[known.row];
-  if (thread.name != sample.comm) {
-    known.name_before = std::move(thread.name);
-    thread.name = sample.comm;
-  }
+  if (thread.name != sample.comm) thread.name = sample.comm;
   return known.row;
 }
 

@@ -59,7 +59,6 @@ struct ProcessContext {
   struct KnownThread {
     Index row = kNoIndex;
     std::uint32_t identity = 0;  // as in Sample
-    std::string name_before{};   // that it had before the one it has
   };
   struct Caches {
     std::uint64_t address_epoch = 0;
@@ -108,8 +107,8 @@ class ProfileBuilder {
   // Gives a process an entry of Profile::processes. The caller fills in all but the number when the
   // profile is taken.
   Index enter(Pid pid);
-  // The first thread of the process got this name, if it has it, for another program.
-  void take_back_name(ProcessContext& process, std::string_view name);
+  // Renames the first thread of the process, if it has this name.
+  void rename_first(const ProcessContext& process, std::string_view from, std::string_view to);
   // Gives the process an entry if it has none.
   void add(const Sample& sample, ProcessContext& process);
   TimeAccounts& accounts() {

@@ -484,7 +484,7 @@ void Recorder::on_exec(ProcessKey key, std::string_view name) {
 void Recorder::begin_life(TrackedProcess& process, ProcessKey key, std::string_view name) {
   // The kernel sets the name a moment before it announces the exec.
   process.take_back_name(name);
-  builder_.take_back_name(process, name);
+  builder_.rename_first(process, name, process.comm());
   if (process.row != kNoIndex || samples_waits_) {
     note_gone(process);
     gone_.at(process.key()).goes_on = true;
