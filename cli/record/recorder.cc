@@ -576,7 +576,7 @@ void Recorder::settle_unplanned(Profile& profile) const {
 Index Recorder::row_of(Gone& gone, Pid pid) {
   if (gone.row == kNoIndex) {
     gone.process.pid = pid;
-    gone.row = gone.waits.row = builder_.enter(pid);
+    gone.row = builder_.enter(pid);
   }
   return gone.row;
 }
@@ -597,8 +597,9 @@ ProcessOfWaits Recorder::process_of_waits(ProcessKey key) {
   }
   // Of one that nobody has seen, the number is known.
   Gone& gone = known != gone_.end() ? known->second : gone_[key];
-  row_of(gone, key.pid);
-  return gone.waits;
+  ProcessOfWaits of = gone.waits;
+  of.row = row_of(gone, key.pid);
+  return of;
 }
 
 // Fills in the entries of all processes that rows refer to, and adds those without rows. What has
