@@ -49,9 +49,9 @@ class BpfObject {
   const std::string& retry_problem() const { return retry_problem_; }
   bool retries_refused() const { return retries_refused_; }
 
-  // These use the map of processes and that of their execs. kNotFound means that there is no such
-  // entry, kLimit that there is no room. A new process starts with 0 execs. The programs of presets
-  // that its recipes name are put into their map before.
+  // These use the map of processes and that of their lives. kNotFound means that there is no such
+  // entry, kLimit that there is no room. A new process has the life of its entry. The programs of
+  // presets that its recipes name are put into their map before.
   Result<ls_process> process(Pid pid) const;
   Result<std::uint32_t> life(Pid pid) const;
   Status add_process(Pid pid, const ls_process& process);

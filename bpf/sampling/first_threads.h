@@ -17,9 +17,8 @@ class FirstThreads {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Returns whether the saved pointer is known to be right for this program of the process. The
-  // caller counts `life`. The thread is stopped to find out, unless the answer is known for
-  // good.
+  // Returns whether the saved pointer is known to be right for this life of the process (wire.h).
+  // The thread is stopped to find out, unless the answer is known for good.
   bool ask(Pid pid, std::uint32_t life);
   // Returns whether ask() was called for this program.
   bool has_asked(Pid pid, std::uint32_t life) const;

@@ -32,7 +32,7 @@ struct ls_unwind_process {
   __u32 first;
   __u32 count;
   __u32 list;
-  __u32 life; /* the list is for the program after so many execs (wire.h) */
+  __u32 life; /* the list is for this life of the process (wire.h) */
 };
 
 #endif /* LABELSCOPE_UNWIND_LISTS_H */
