@@ -98,6 +98,7 @@ class FirefoxRenderer {
       : profile_(profile), options_(options), shown_(profile), tables_(profile, shown_) {}
 
   Status render(std::ostream& out) {
+    name_processes();
     take_tracks();
     for (Track& track : tracks_) {
       add_stacks(track);
@@ -257,13 +258,17 @@ class FirefoxRenderer {
   }
 
   // The viewer takes tracks of one number for one process, so "42.2" is the second that had 42.
-  std::string pid_text(const Process* process) const {
-    if (process == nullptr) return "0";
-    const std::string pid = std::to_string(raw(process->pid));
-    const auto before = std::count_if(profile_.processes.data(), process, [&](const Process& one) {
-      return one.pid == process->pid;
-    });
-    return before == 0 ? pid : pid + '.' + std::to_string(before + 1);
+  void name_processes() {
+    std::map<Pid, unsigned> seen;
+    for (const Process& process : profile_.processes) {
+      const unsigned which = ++seen[process.pid];
+      pids_.push_back(std::to_string(raw(process.pid)) +
+                      (which == 1 ? std::string() : '.' + std::to_string(which)));
+    }
+  }
+
+  std::string pid_text(const Thread* thread) const {
+    return thread == nullptr || thread->process >= pids_.size() ? "0" : pids_[thread->process];
   }
 
   void write_track(const Track& track, std::ostream& out) {
@@ -276,7 +281,7 @@ class FirefoxRenderer {
     const Json head{{"name", name},
                     {"processName", escape_terminal(process_title(labels, any))},
                     {"processType", "default"},
-                    {"pid", pid_text(labels.process(any))},
+                    {"pid", pid_text(thread)},
                     {"tid", thread == nullptr ? 0 : raw(thread->tid)},
                     {"isMainThread", thread != nullptr && raw(thread->tid) == raw(labels.pid(any))},
                     {"showMarkersInTimeline", true},
@@ -330,6 +335,7 @@ class FirefoxRenderer {
   const ValueType values_ = profile_.whole_value();
   ShownFrames shown_;
   FirefoxTables tables_;
+  std::vector<std::string> pids_;  // by process
   std::vector<Track> tracks_;
   std::set<std::string> keys_;
 };
