@@ -1,25 +1,16 @@
 #include "cli/process/frozen_group.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "cli/process/cgroup.h"
+#include "cli/process/cgroup_mounts.h"
 #include "cli/process/proc_listing.h"
-#include "process/proc_fs.h"
 
 namespace labelscope::cli {
 namespace {
 
-constexpr std::size_t kMostText = std::size_t{1} << 20;
 constexpr std::string_view kFreezer = "freezer";  // the controller of version 1
-
-std::string text_of(const std::string& path) {
-  auto text = read_proc_file(path, kMostText);
-  return text ? *std::move(text) : std::string();
-}
 
 bool has_line(std::string_view text, std::string_view line) {
   while (!text.empty()) {
@@ -32,12 +23,12 @@ bool has_line(std::string_view text, std::string_view line) {
 
 // A group is frozen with all groups below it.
 bool is_frozen(const std::string& folder, bool is_unified) {
-  return is_unified ? has_line(text_of(folder + "/cgroup.events"), "frozen 1")
-                    : has_line(text_of(folder + "/freezer.state"), "FROZEN");
+  return is_unified ? has_line(kernel_text(folder + "/cgroup.events"), "frozen 1")
+                    : has_line(kernel_text(folder + "/freezer.state"), "FROZEN");
 }
 
 bool was_frozen_itself(const std::string& folder, bool is_unified) {
-  return has_line(text_of(folder + (is_unified ? "/cgroup.freeze" : "/freezer.self_freezing")),
+  return has_line(kernel_text(folder + (is_unified ? "/cgroup.freeze" : "/freezer.self_freezing")),
                   "1");
 }
 
@@ -56,25 +47,18 @@ std::string FrozenGroup::thaw() const {
 
 std::optional<FrozenGroup> frozen_group_of(Pid pid, const std::string& proc) {
   const std::string own = ProcListing(proc).folder_of(pid);
-  const std::string groups = text_of(own + "cgroup");
-  std::optional<FrozenGroup> found;
-  for_each_mount(text_of(proc + "/self/mountinfo"), [&](const Mount& mount) {
-    const bool is_unified = mount.type == "cgroup2";
-    const bool has_freezer =
-        is_unified || (mount.type == "cgroup" && has_controller(mount.options, kFreezer));
-    if (found || mount.root != "/" || !has_freezer) return;
-    std::string group = group_of_controller(groups, is_unified ? "" : kFreezer);
-    const std::string top(mount.folder);
-    if (group.size() <= 1 || !is_frozen(top + group, is_unified)) return;
-    found = FrozenGroup{top + group, is_unified};
-    for (; group.size() > 1 && group.starts_with('/'); group.erase(group.rfind('/'))) {
-      if (!was_frozen_itself(top + group, is_unified)) continue;
-      found->folder = top + group;
-      break;
-    }
-  });
-  if (!found && waits_frozen(text_of(own + "wchan"))) found.emplace();
-  return found;
+  const std::string groups = kernel_text(own + "cgroup");
+  for (const CgroupMount& mount : cgroup_mounts(kFreezer, proc)) {
+    const std::vector<std::string> up = groups_up(mount, kFreezer, groups);
+    if (up.empty() || !is_frozen(mount.folder + up.front(), mount.is_unified)) continue;
+    const auto itself = std::ranges::find_if(up, [&](const std::string& group) {
+      return was_frozen_itself(mount.folder + group, mount.is_unified);
+    });
+    return FrozenGroup{mount.folder + (itself == up.end() ? up.front() : *itself),
+                       mount.is_unified};
+  }
+  if (waits_frozen(kernel_text(own + "wchan"))) return FrozenGroup{};
+  return std::nullopt;
 }
 
 }  // namespace labelscope::cli

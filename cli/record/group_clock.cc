@@ -9,43 +9,18 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/process/cgroup.h"
+#include "cli/process/cgroup_mounts.h"
 #include "cli/process/proc_listing.h"
 #include "process/proc_fs.h"
 
 namespace labelscope::cli {
 namespace {
 
-constexpr std::size_t kMostText = std::size_t{1} << 20;
 constexpr std::size_t kMostGroups = 1024;
 constexpr std::string_view kAccount = "cpuacct";  // the controller that counts, in version 1
 
-// Where a hierarchy is mounted that counts CPU time.
-struct Hierarchy {
-  std::string folder;
-  bool is_unified = false;
-};
-
-std::string text_of(const std::string& path) {
-  auto text = read_proc_file(path, kMostText);
-  return text ? *std::move(text) : std::string();
-}
-
-std::vector<Hierarchy> hierarchies(const std::string& proc) {
-  std::vector<Hierarchy> all;
-  for_each_mount(text_of(proc + "/self/mountinfo"), [&](const Mount& mount) {
-    // Of a group that is mounted itself, the paths of processes do not say what is below it.
-    if (mount.root != "/") return;
-    const bool is_unified = mount.type == "cgroup2";
-    if (is_unified || (mount.type == "cgroup" && has_controller(mount.options, kAccount)))
-      all.push_back({std::string(mount.folder), is_unified});
-  });
-  std::ranges::stable_partition(all, &Hierarchy::is_unified);
-  return all;
-}
-
 std::string file_of(Pid pid, const char* name, const std::string& proc) {
-  return text_of(ProcListing(proc).folder_of(pid) + name);
+  return kernel_text(ProcListing(proc).folder_of(pid) + name);
 }
 
 bool has_ended(Pid pid, const std::string& proc) {
@@ -68,7 +43,7 @@ bool collect(const std::filesystem::path& top, const std::set<Pid>& wanted, cons
   std::vector<std::filesystem::path> folders{top};
   for (std::size_t i = 0; i < folders.size(); ++i) {
     if (folders.size() > kMostGroups) return false;
-    std::istringstream pids(text_of(folders[i] / "cgroup.procs"));
+    std::istringstream pids(kernel_text(folders[i] / "cgroup.procs"));
     for (std::int32_t pid = 0; pids >> pid;) {
       if (wanted.contains(Pid{pid})) {
         found.insert(Pid{pid});
@@ -90,20 +65,18 @@ bool collect(const std::filesystem::path& top, const std::set<Pid>& wanted, cons
 
 std::optional<GroupClock> GroupClock::of(const std::set<Pid>& pids, const std::string& proc) {
   if (pids.empty()) return std::nullopt;
-  for (const Hierarchy& hierarchy : hierarchies(proc)) {
+  for (const CgroupMount& mount : cgroup_mounts(kAccount, proc)) {
     const auto alive = std::ranges::find_if(pids, [&](Pid pid) { return !has_ended(pid, proc); });
     if (alive == pids.end()) break;
-    std::string group = group_of_controller(file_of(*alive, "cgroup", proc),
-                                            hierarchy.is_unified ? "" : kAccount);
     // The root has all processes of the machine.
-    for (; group.size() > 1 && group.starts_with('/'); group.erase(group.rfind('/'))) {
+    for (const std::string& group : groups_up(mount, kAccount, file_of(*alive, "cgroup", proc))) {
       std::set<Pid> found;
       // Larger groups have the same stranger.
-      if (!collect(hierarchy.folder + group, pids, proc, found)) break;
+      if (!collect(mount.folder + group, pids, proc, found)) break;
       const bool has_all = std::ranges::all_of(
           pids, [&](Pid pid) { return found.contains(pid) || has_ended(pid, proc); });
       if (found.empty() || !has_all) continue;
-      GroupClock clock(hierarchy.folder + group, hierarchy.is_unified);
+      GroupClock clock(mount.folder + group, mount.is_unified);
       if (clock.used_ns()) return clock;
     }
   }
@@ -111,7 +84,7 @@ std::optional<GroupClock> GroupClock::of(const std::set<Pid>& pids, const std::s
 }
 
 std::optional<std::uint64_t> GroupClock::used_ns() const {
-  const std::string text = text_of(folder_ + (is_unified_ ? "/cpu.stat" : "/cpuacct.usage"));
+  const std::string text = kernel_text(folder_ + (is_unified_ ? "/cpu.stat" : "/cpuacct.usage"));
   std::string_view number = text;
   constexpr std::string_view kUsage = "usage_usec ";
   if (is_unified_) {
