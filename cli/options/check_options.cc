@@ -62,9 +62,9 @@ const CommandTexts CheckOptions::kTexts{
     .about = "Prove that a writer of labels follows the ABI",
     .usage =
         "labelscope check [OPTIONS] FILE|DIRECTORY...\n"
-        "       labelscope check [OPTIONS] -p PID|NAME\n"
-        "       labelscope check [OPTIONS] [--step] -- CMD [ARG...]\n"
-        "       labelscope check --rules [RULE...]",
+        "labelscope check [OPTIONS] -p PID|NAME\n"
+        "labelscope check [OPTIONS] [--step] -- CMD [ARG...]\n"
+        "labelscope check --rules [RULE...]",
     .footer = R"(
 Examples:
   labelscope check --strict libcustomlabels.so ./server

@@ -15,6 +15,7 @@
 #include "cli/host/terminal.h"
 #include "cli/options/advice.h"
 #include "cli/options/completion.h"
+#include "cli/options/help_layout.h"
 #include "cli/options/values.h"
 #include "cli/text/escape.h"
 
@@ -29,9 +30,10 @@ struct Subcommand {
 };
 
 template <class Its>
-Subcommand add_command(CLI::App& app) {
+Subcommand add_command(CLI::App& app, HelpLayout& layout) {
   CLI::App* added = app.add_subcommand(Its::kTexts.name, Its::kTexts.about);
   added->footer(Its::kTexts.footer);
+  layout.set_usage(Its::kTexts.name, Its::kTexts.usage);
   auto options = std::make_shared<Its>();
   auto list = std::make_shared<OptionList>(*added);
   options->declare(*list);
@@ -44,44 +46,12 @@ Subcommand add_command(CLI::App& app) {
           list};
 }
 
-// Where descriptions of options begin.
-constexpr std::size_t kHelpColumn = 34;
+// Help that goes into a file or a pager is as wide as this.
+constexpr std::size_t kUsualWidth = 100;
 
-// CLI11 writes each description as one line. Of a terminal as wide as that there is none.
-std::string wrapped_help(const std::string& text) {
-  constexpr std::size_t kUsualWidth = 100;
-  constexpr std::size_t kLeastWidth = kHelpColumn + 26;
+std::shared_ptr<HelpLayout> help_layout() {
   const std::size_t terminal = terminal_width(STDOUT_FILENO);
-  const std::size_t width = std::max(terminal == 0 ? kUsualWidth : terminal, kLeastWidth);
-  std::string wrapped;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    at = end + 1;
-    // The names of an option that leave no room are on a line of their own.
-    const bool described = line.size() > width && line.starts_with("  ") &&
-                           line[kHelpColumn - 1] == ' ' && line[kHelpColumn] != ' ';
-    if (!described) {
-      wrapped += line + '\n';
-      continue;
-    }
-    std::string start = line.substr(0, kHelpColumn);
-    for (const std::string& part : wrap(line.substr(kHelpColumn), width - kHelpColumn, 0)) {
-      wrapped += start + part + '\n';
-      start.assign(kHelpColumn, ' ');
-    }
-  }
-  return wrapped;
-}
-
-// CLI11's usage line cannot show that a command has several forms.
-std::string help_text(const Subcommand& chosen) {
-  std::string text = wrapped_help(chosen.app->help());
-  std::size_t start = text.find("Usage: ");
-  std::size_t end = start == std::string::npos ? start : text.find('\n', start);
-  if (end != std::string::npos)
-    text.replace(start, end - start, std::string("Usage: ") + chosen.texts.usage);
-  return text;
+  return std::make_shared<HelpLayout>(terminal == 0 ? kUsualWidth : terminal);
 }
 
 // The command line as a user would type it again, after `start`.
@@ -128,11 +98,13 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
   CLI::App app{"Where the time of a running process goes, by label.", "labelscope"};
   app.set_version_flag("-V,--version", "labelscope " LABELSCOPE_VERSION);
   app.require_subcommand(1);
-  app.get_formatter()->column_width(kHelpColumn);
-  const Subcommand commands[] = {add_command<RecordOptions>(app),  add_command<ReportOptions>(app),
-                                 add_command<DiffOptions>(app),    add_command<DumpOptions>(app),
-                                 add_command<InspectOptions>(app), add_command<CheckOptions>(app),
-                                 add_command<DoctorOptions>(app)};
+  const std::shared_ptr<HelpLayout> layout = help_layout();
+  app.formatter(layout);
+  const Subcommand commands[] = {
+      add_command<RecordOptions>(app, *layout), add_command<ReportOptions>(app, *layout),
+      add_command<DiffOptions>(app, *layout),   add_command<DumpOptions>(app, *layout),
+      add_command<InspectOptions>(app, *layout), add_command<CheckOptions>(app, *layout),
+      add_command<DoctorOptions>(app, *layout)};
   if (argc > 2 && std::string_view(argv[1]) == "complete" && std::string_view(argv[2]) == "--") {
     // Names of processes and recordings come from anywhere. A right that cannot be given up is not
     // worth a message in the middle of a command line.
@@ -181,7 +153,7 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
     }
     return chosen->read(tail);
   } catch (const CLI::CallForHelp&) {
-    return ParseEnd{chosen == nullptr ? app.help() : help_text(*chosen), "", kExitOk};
+    return ParseEnd{app.help(), "", kExitOk};
   } catch (const CLI::CallForVersion& version) {
     return ParseEnd{std::string(version.what()) + "\n", "", kExitOk};
   } catch (const CLI::ExtrasError& error) {

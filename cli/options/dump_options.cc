@@ -20,8 +20,8 @@ const CommandTexts DumpOptions::kTexts{
     .about = "Show the labels of every thread of a process, now",
     .usage =
         "labelscope dump [OPTIONS] -p PID|NAME[,...]\n"
-        "       labelscope dump [OPTIONS] --unit UNIT|--port PORT|--container ID|--cgroup PATH\n"
-        "       labelscope dump [OPTIONS] --core FILE",
+        "labelscope dump [OPTIONS] --unit UNIT|--port PORT|--container ID|--cgroup PATH\n"
+        "labelscope dump [OPTIONS] --core FILE",
     .footer = R"(
 Examples:
   labelscope dump -p 4242

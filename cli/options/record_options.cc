@@ -143,8 +143,8 @@ const CommandTexts RecordOptions::kTexts{
     .about = "Sample processes and write a profile with their labels",
     .usage =
         "labelscope record [OPTIONS] -p PID|NAME[,...]\n"
-        "       labelscope record [OPTIONS] --unit UNIT|--port PORT|--container ID|--cgroup PATH\n"
-        "       labelscope record [OPTIONS] -- CMD [ARG...]",
+        "labelscope record [OPTIONS] --unit UNIT|--port PORT|--container ID|--cgroup PATH\n"
+        "labelscope record [OPTIONS] -- CMD [ARG...]",
     .footer = R"(
 Examples:
   labelscope record -p 4242 -d 10 --summary tenant
