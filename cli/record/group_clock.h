@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/process/cgroup_mounts.h"
 #include "labelscope/ids.h"
 
 namespace labelscope::cli {
@@ -22,14 +23,21 @@ class GroupClock {
 
   // How long its processes have run on processors, in nanoseconds; nothing once the group is gone.
   std::optional<std::uint64_t> used_ns() const;
-  const std::string& folder() const { return folder_; }
+  std::string folder() const { return mount_.folder + group_; }
+  // Whether a process is in the group, or in one below it.
+  bool has(Pid pid, const std::string& proc) const;
 
  private:
-  GroupClock(std::string folder, bool is_unified)
-      : folder_(std::move(folder)), is_unified_(is_unified) {}
+  GroupClock(CgroupMount mount, std::string group)
+      : mount_(std::move(mount)), group_(std::move(group)) {}
 
-  std::string folder_;
-  bool is_unified_;  // version 2 of cgroups
+  CgroupMount mount_;
+  std::string group_;  // "/app"
 };
+
+// Whether a process is gone, or is a zombie.
+bool has_ended(Pid pid, const std::string& proc);
+// Nothing: the process is gone.
+std::optional<Pid> parent_of(Pid pid, const std::string& proc);
 
 }  // namespace labelscope::cli

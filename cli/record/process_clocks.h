@@ -65,6 +65,11 @@ class ProcessClocks {
   // (group_clock.h). Call this before expect_start().
   using Group = std::function<std::optional<std::uint64_t>()>;
   void watch(Group group) { group_ = std::move(group); }
+  // That clock has turned out to be none of the recording.
+  void forget_group() {
+    group_ = nullptr;
+    of_group_ = {0, Bounds::kUnknown};
+  }
   // Call these before and after the sampler starts.
   void expect_start();
   void start();

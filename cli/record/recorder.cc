@@ -10,7 +10,6 @@
 #include "cli/host/exit_status.h"
 #include "cli/profile/blame.h"
 #include "cli/profile/merge.h"
-#include "cli/record/group_clock.h"
 #include "process/child_processes.h"
 
 namespace labelscope::cli {
@@ -25,6 +24,11 @@ bool counts_cpu(std::span<const ls_sample_kind> kinds) {
 
 // A new library is planned several times until then (tracked_process.cc).
 constexpr std::chrono::milliseconds kUntilCalm{1000};
+
+// A look at a cgroup takes some 30 us, and more with each process. It may take this part of the
+// time.
+constexpr std::chrono::milliseconds kBetweenGroupLooks{100};
+constexpr int kGroupLookPart = 200;
 
 }  // namespace
 
@@ -82,6 +86,7 @@ Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
     static_cast<void>(sampler_->remove_process(pid));  // keep the first error, which is the reason
     // It may have been sampled meanwhile.
     if (started_ && is_meant) {
+      joined_.insert(pid);
       keep(std::move(process));
       clocks_.end(pid);
     } else {
@@ -90,7 +95,10 @@ Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
     return status;
   }
   note_plan(pid, process->plan());
-  if (started_) ++plans_;
+  if (started_) {
+    ++plans_;
+    joined_.insert(pid);
+  }
   keep(std::move(process));
   return {};
 }
@@ -164,10 +172,10 @@ Status Recorder::start() {
   note_event();
   table_times_.start(monotonic_ns());
   if (follows_children_ && counts_cpu_) {
-    std::set<Pid> pids;
-    for (const auto& [key, process] : processes_) pids.insert(key.pid);
-    if (const auto group = GroupClock::of(pids))
+    if (const auto group = GroupClock::of(recorded_now())) {
+      group_.emplace(*group);
       clocks_.watch([group = *group] { return group.used_ns(); });
+    }
   }
   clocks_.expect_start();
   if (samples_waits_) stolen_before_ns_ = options_.clocks.stolen();
@@ -185,7 +193,30 @@ Status Recorder::start() {
   // This reports children that were forked while everything was prepared (on_fork()).
   if (status) status = sampler_->drain(*this, std::chrono::milliseconds(0));
   started_ = true;
+  look_at_group(TrackedProcess::Clock::now());
   return status;
+}
+
+std::set<Pid> Recorder::recorded_now() const {
+  std::set<Pid> pids;
+  for (const auto& [key, process] : processes_) {
+    if (!process->ended()) pids.insert(key.pid);
+  }
+  return pids;
+}
+
+// Whether what has or had this number is recorded.
+bool Recorder::knows(Pid pid) const {
+  const auto gone = gone_.lower_bound({pid, 0});
+  return current_.contains(pid) || (gone != gone_.end() && gone->first.pid == pid);
+}
+
+void Recorder::look_at_group(TrackedProcess::Clock::time_point now) {
+  if (!group_) return;
+  group_->look(recorded_now(), [this](Pid pid) { return knows(pid); });
+  const auto then = TrackedProcess::Clock::now();
+  next_group_look_ = then + std::max<TrackedProcess::Clock::duration>(
+                                kBetweenGroupLooks, (then - now) * kGroupLookPart);
 }
 
 Status Recorder::step(std::chrono::milliseconds timeout) {
@@ -197,6 +228,7 @@ Status Recorder::step(std::chrono::milliseconds timeout) {
     process->watch_facts(now);
   }
   let_go(now);
+  if (now >= next_group_look_) look_at_group(now);
   return {};
 }
 
@@ -277,12 +309,18 @@ Status Recorder::stop() {
     process->renew_facts(TrackedProcess::Clock::now());
   }
   if (!stops_) {
+    look_at_group(TrackedProcess::Clock::now());
     clocks_.expect_stop();
     if (samples_waits_) queues_.expect_stop();
   }
   Status status = std::exchange(stops_, true) ? Status() : sampler_->stop(*this);
   clocks_.stop();
   if (samples_waits_) queues_.stop();
+  if (group_) {
+    group_->look_last(recorded_now(), [this](Pid pid) { return knows(pid); });
+    if (!joined_.empty()) group_->note_entered(*joined_.begin());
+    if (!group_->doubt().empty()) clocks_.forget_group();
+  }
   // The kernel sums up only CPU time.
   if (!counts_cpu_) return status;
   // A process whose fork was lost may have the number of one whose clock was read.
@@ -441,6 +479,7 @@ bool Recorder::is_calm() const {
 void Recorder::on_fork(Pid parent, ProcessKey key) {
   note_event();
   const Pid child = key.pid;
+  joined_.erase(child);
   // The child was added, and planned, before its fork was reported.
   if (const TrackedProcess* added = find(key); added != nullptr && !added->ended()) {
     // The sampler counts its time from the fork on.

@@ -32,6 +32,7 @@
 #include "cli/process/pinned_processes.h"
 #include "cli/process/process_labels.h"
 #include "cli/profile/profile_builder.h"
+#include "cli/record/group_members.h"
 #include "cli/record/process_clocks.h"
 #include "cli/record/stack_ends.h"
 #include "cli/record/tracked_process.h"
@@ -138,6 +139,8 @@ class Recorder final : private EventHandler {
   MetKeys met_keys() const { return builder_.met_keys(); }
   const ProcessLabelReader& process_labels() const { return process_labels_; }
   const TableTimes& table_times() const { return table_times_; }
+  // The cgroup all of whose processes were recorded at the beginning; nothing if there is none.
+  const std::optional<GroupMembers>& group() const { return group_; }
 
   // A process that does not answer (host/replaceable_thread.h). Only one thread works with this
   // object at any time: one that was left behind does no more, and the next calls these first.
@@ -213,12 +216,18 @@ class Recorder final : private EventHandler {
   void note_plan(Pid pid, const ProcessPlan& plan);
   void let_go(TrackedProcess::Clock::time_point now);
   bool is_example(const TrackedProcess& process);
+  std::set<Pid> recorded_now() const;
+  bool knows(Pid pid) const;
+  void look_at_group(TrackedProcess::Clock::time_point now);
 
   std::unique_ptr<Sampler> sampler_;
   Options options_;
   ProcessLabelReader process_labels_;
   ProcessClocks clocks_;
   QueueClocks queues_;
+  std::optional<GroupMembers> group_;
+  TrackedProcess::Clock::time_point next_group_look_{};
+  std::set<Pid> joined_;  // after the start, and no fork of them was reported
   std::uint64_t stolen_before_ns_ = 0;
   ModuleTable modules_;
   ProfileBuilder builder_;

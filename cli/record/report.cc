@@ -99,6 +99,12 @@ void RecordReport::say_problems() const {
     log::warning(line);
   }
   for (const std::string& line : account_problems(profile())) log::warning(line);
+  if (const auto& group = recorder_.group(); group && !group->doubt().empty()) {
+    const std::string line =
+        escape_terminal("the clock of the cgroup " + group->clock().folder() +
+                        " was not held against the recorded time: " + group->doubt());
+    options_.strict ? log::info(line) : log::verbose(line);
+  }
   if (opened_.tables) {
     warn_of_missing_tables(opened_.tables->failures());
     const std::string& folder = options_.unwind_cache;
