@@ -360,10 +360,10 @@ static __always_inline void ls_blame_late(const struct ls_off_cpu* thread, __u64
   __u32 tid = thread->tid;
   struct ls_woken* woken = bpf_map_lookup_elem(&woken_threads, &tid);
   if (!woken || woken->late == 0) return;
-  __u64 late = woken->late;
+  __u64 late = ls_take(&woken->late);
+  if (late == 0) return;
   if (bpf_map_update_elem(&late_labels, &late, &labels, BPF_ANY))
     ls_count_other(LS_COUNT_BLAME_WITHOUT_ROOM);
-  woken->late = 0;
 }
 
 /* ---- who has a processor */

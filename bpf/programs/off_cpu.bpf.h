@@ -30,6 +30,11 @@
 
 #include "bpf/programs/blame.bpf.h"
 
+/* A switch is never interrupted by another one of its thread. What a thread does as its work is:
+ * its waits come wherever that is, and some of them take what they find (ls_return()). So whoever
+ * takes a sum that waits add to takes it by one instruction (ls_take()). With two instructions,
+ * both would take the same time. */
+
 /* These are bits of the kernel's task->__state. */
 #define LS_STATE_UNINTERRUPTIBLE 0x02
 #define LS_STATE_STOPPED (0x04 | 0x08) /* by a signal, or by a tracer */
@@ -61,9 +66,7 @@ static __always_inline void ls_lose_drawn(struct ls_off_cpu* thread, __u32 count
   __u64 lost = 0;
 #pragma unroll
   for (int part = 0; part < LS_WAIT_PARTS; part++) {
-    __u64 drawn = thread->drawn_ns[part];
-    __sync_fetch_and_add(&thread->drawn_ns[part], -drawn);
-    lost |= drawn;
+    if (thread->drawn_ns[part]) lost |= ls_take(&thread->drawn_ns[part]);
   }
   if (lost) ls_count_other(counter);
 }
@@ -72,15 +75,13 @@ static __always_inline void ls_lose_drawn(struct ls_off_cpu* thread, __u32 count
 static __always_inline void ls_add_late(struct ls_off_cpu* thread, struct ls_numbers numbers) {
 #pragma unroll
   for (__u32 part = 0; part < LS_WAIT_PARTS; part++) {
-    /* A wait of this very thread may come at any point here, since reading memory makes it wait. It
-     * adds its length before it counts, so the length of what is counted is there. */
-    __u32 count = *(volatile __u32*)&thread->late_count[part];
-    __u64 ns = *(volatile __u64*)&thread->late_ns[part];
-    /* The next wait after the count is 0 has a reason of its own. */
+    /* A wait of this very thread may come at any point here. It adds its length before it counts.
+     * The next wait after the count is 0 has a reason of its own. */
+    if (*(volatile __u64*)&thread->late_count[part] == 0) continue;
     __s32 call = *(volatile __s32*)&thread->late_call[part];
+    __u64 count = ls_take(&thread->late_count[part]);
+    __u64 ns = ls_take(&thread->late_ns[part]);
     if (count == 0) continue;
-    __sync_fetch_and_add(&thread->late_ns[part], -ns);
-    __sync_fetch_and_add(&thread->late_count[part], -count);
     struct ls_wait_key key = {.labels = numbers.labels,
                               .pid = thread->pid,
                               .life = thread->life,
@@ -107,20 +108,21 @@ static __always_inline void ls_set_labels(struct ls_off_cpu* thread, struct ls_n
 /* Adds what is held of one part. */
 static __always_inline void ls_add_held_part(struct ls_off_cpu* thread, __u32 part, _Bool lose) {
   struct ls_held_waits* held = &thread->held;
-  __u32 count = held->count[part];
-  __u64 ns = held->ns[part];
   struct ls_wait_key key = {.labels = held->labels,
                             .pid = thread->pid,
                             .life = thread->life,
                             .system_call = held->system_call,
                             .part = part};
-  if (count == 0) return;
-  if (!ls_try_waits(&key, ns, count)) {
-    if (!lose) return;
+  if (held->count[part] == 0) return;
+  __u64 count = ls_take(&held->count[part]);
+  __u64 ns = ls_take(&held->ns[part]);
+  if (count == 0 || ls_try_waits(&key, ns, count)) return;
+  if (lose) {
     ls_lose_waits(part, ns, count);
+  } else {
+    held->ns[part] += ns;
+    held->count[part] += count;
   }
-  held->count[part] = 0;
-  held->ns[part] = 0;
 }
 
 /* Adds what a thread holds. With `lose`, what finds no room is lost, and nothing is held then. */
@@ -129,7 +131,7 @@ __noinline int ls_add_held(__u32 tid, __u32 lose) {
   if (!thread || thread->held.labels == 0) return 0;
 #pragma unroll
   for (__u32 part = 0; part < LS_WAIT_PARTS; part++) ls_add_held_part(thread, part, lose);
-  if (lose || (thread->held.count[0] | thread->held.count[1] | thread->held.count[2]) == 0)
+  if ((thread->held.count[0] | thread->held.count[1] | thread->held.count[2]) == 0)
     thread->held.labels = 0;
   return 0;
 }
@@ -527,10 +529,8 @@ int BPF_PROG(on_wakeup_new, struct task_struct* task) {
 /* Sends what was drawn of one part, with the labels and the stack that are in `own`. */
 static __always_inline void ls_send_wait(struct ls_scratch* own, struct ls_off_cpu* thread,
                                          enum ls_wait_part part, enum ls_sample_kind kind) {
-  own->sample.weight_ns = thread->drawn_ns[part];
-  if (own->sample.weight_ns == 0) return;
-  /* A wait of this very thread may be drawn meanwhile, if reading memory makes it wait. */
-  __sync_fetch_and_add(&thread->drawn_ns[part], -own->sample.weight_ns);
+  if (thread->drawn_ns[part] == 0) return;
+  own->sample.weight_ns = ls_take(&thread->drawn_ns[part]);
   own->sample.kind = kind;
   ls_count_other(LS_COUNT_TAKEN);
   ls_count_other(own->reading.labels.head.outcome);

@@ -74,6 +74,9 @@ struct {
 /* Nothing writes here. It is not constant, because an object has no constants but `config`. */
 static struct ls_wait_total ls_no_waits;
 
+/* Takes all of a sum to which programs add. */
+static __always_inline __u64 ls_take(__u64* sum) { return __sync_lock_test_and_set(sum, 0); }
+
 static __always_inline __u32 ls_generation(void) {
   __u32 zero = 0;
   const __u32* generation = bpf_map_lookup_elem(&wait_generation, &zero);
@@ -86,7 +89,7 @@ static __always_inline struct ls_totals_made* ls_totals_made(void) {
 }
 
 /* Adds waits of which nobody will know the label set. */
-static __always_inline void ls_lose_waits(__u32 part, __u64 ns, __u32 count) {
+static __always_inline void ls_lose_waits(__u32 part, __u64 ns, __u64 count) {
   struct ls_totals_made* made = ls_totals_made();
   if (made && part < LS_WAIT_PARTS) __sync_fetch_and_add(&made->untold_ns[part], ns);
   ls_add_other(LS_COUNT_WAITS_WITHOUT_TOTAL, count);
@@ -94,7 +97,7 @@ static __always_inline void ls_lose_waits(__u32 part, __u64 ns, __u32 count) {
 
 /* Adds `count` waits that are `ns` long together, unless there is no room for their total. It sets
  * the generation of the key. */
-static __always_inline _Bool ls_try_waits(struct ls_wait_key* key, __u64 ns, __u32 count) {
+static __always_inline _Bool ls_try_waits(struct ls_wait_key* key, __u64 ns, __u64 count) {
   key->generation = ls_generation();
   struct ls_wait_total* total = bpf_map_lookup_elem(&wait_totals, key);
   if (!total) {
@@ -111,7 +114,7 @@ static __always_inline _Bool ls_try_waits(struct ls_wait_key* key, __u64 ns, __u
   return 1;
 }
 
-static __always_inline void ls_add_waits(struct ls_wait_key* key, __u64 ns, __u32 count) {
+static __always_inline void ls_add_waits(struct ls_wait_key* key, __u64 ns, __u64 count) {
   if (!ls_try_waits(key, ns, count)) ls_lose_waits(key->part, ns, count);
 }
 

@@ -277,8 +277,9 @@ struct ls_thread_waits {
 struct ls_held_waits {
   __u64 labels; /* number of the label set */
   __u64 ns[LS_WAIT_PARTS];
-  __u32 count[LS_WAIT_PARTS]; /* so many waits */
+  __u64 count[LS_WAIT_PARTS]; /* so many waits */
   __s32 system_call;          /* as in ls_sample_head */
+  __u32 reserved;
 };
 
 struct ls_off_cpu {
@@ -288,7 +289,7 @@ struct ls_off_cpu {
   __u64 blame_labels;              /* the same in blame, which may be by fewer labels */
   __u64 drawn_ns[LS_WAIT_PARTS];   /* weights of waits that were drawn and not yet sent */
   __u64 late_ns[LS_WAIT_PARTS];    /* waits that count as soon as the labels are read */
-  __u32 late_count[LS_WAIT_PARTS]; /* so many waits */
+  __u64 late_count[LS_WAIT_PARTS]; /* so many waits */
   __s32 late_call[LS_WAIT_PARTS];  /* system_call of the first of these */
   __u32 pid;                       /* as labelscope counts */
   __s32 system_call;               /* as in ls_sample_head */
@@ -296,6 +297,7 @@ struct ls_off_cpu {
   __u32 at_work;                   /* its task work is scheduled */
   __u32 tid;                       /* as labelscope counts */
   __u32 life;                      /* of its process when it left */
+  __u32 reserved;
   struct ls_wait_account account;
   __u64 left_ran_ns; /* its thread_ns when it left */
   __u64 came_ns;     /* when it got its processor the last time */
@@ -377,7 +379,7 @@ LS_ASSERT(sizeof(struct ls_blamed) == 32);
 LS_ASSERT(sizeof(struct ls_blame_key) == 56);
 LS_ASSERT(sizeof(struct ls_wait_account) == 48);
 LS_ASSERT(sizeof(struct ls_thread_waits) == 88);
-LS_ASSERT(sizeof(struct ls_off_cpu) == 280);
+LS_ASSERT(sizeof(struct ls_off_cpu) == 312);
 LS_ASSERT(sizeof(struct ls_config) == 80);
 LS_ASSERT(sizeof(struct ls_key_choice) == 16 + 8 * LS_MOST_CHOSEN_KEYS);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);

@@ -22,6 +22,13 @@
 #define __uint(name, number) int(*name)[number]
 #define __type(name, type) __typeof__(type)* name
 
+/* ---- atomic instructions */
+
+#define __sync_fetch_and_add(place, more) \
+  (fake_before_atomic(), __sync_fetch_and_add(place, more))
+#define __sync_lock_test_and_set(place, value) \
+  (fake_before_atomic(), __sync_lock_test_and_set(place, value))
+
 /* ---- maps: the macros find out of which sizes a map is */
 
 #define FAKE_NUMBER(map, name) (sizeof(*(map)->name) / sizeof(int))

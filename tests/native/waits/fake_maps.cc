@@ -14,6 +14,7 @@ namespace labelscope::test {
 std::uint32_t fake_processor = 0;
 bool fake_ring_is_full = false;
 bool fake_refuses_work = false;
+std::function<void()> fake_interruption;
 
 namespace {
 
@@ -99,6 +100,7 @@ void begin_maps() {
   fake_processor = 0;
   fake_ring_is_full = false;
   fake_refuses_work = false;
+  fake_interruption = nullptr;
 }
 
 void set_map_size(const std::string& name, std::uint32_t most) {
@@ -223,6 +225,10 @@ long fake_send(const void* record, __u64 size) {
   if (fake_ring_is_full) return -EAGAIN;
   records.push_back(copy(record, size));
   return 0;
+}
+
+void fake_before_atomic(void) {
+  if (fake_interruption) fake_interruption();
 }
 
 long fake_schedule(void* task, void* work, fake_kind kind,

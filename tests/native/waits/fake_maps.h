@@ -28,6 +28,8 @@ void* fake_storage(struct fake_kind kind, const void* owner);
 long fake_send(const void* record, __u64 size);
 long fake_schedule(void* task, void* work, struct fake_kind kind,
                    int (*callback)(struct bpf_map* map, void* key, void* value));
+/* Something may happen before each atomic instruction of a program. */
+void fake_before_atomic(void);
 
 #ifdef __cplusplus
 }
@@ -35,6 +37,7 @@ long fake_schedule(void* task, void* work, struct fake_kind kind,
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,6 +92,9 @@ Value value_of(const std::string& map, const Key& key) {
 extern std::uint32_t fake_processor;
 extern bool fake_ring_is_full;
 extern bool fake_refuses_work;
+// What happens before the next atomic instructions: a thread that runs its work may lose its
+// processor there. A program that cannot be interrupted is to be left alone by it.
+extern std::function<void()> fake_interruption;
 
 // Takes what was sent, or what is scheduled for a task.
 std::vector<Bytes> take_records();

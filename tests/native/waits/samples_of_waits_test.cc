@@ -2,7 +2,10 @@
 // seen.
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "native/waits/machine.h"
 #include "sampling/sample_kind.h"
@@ -19,7 +22,7 @@ constexpr unsigned kOther = 1;
 void set_unit(std::uint64_t ns) { put("off_cpu_unit", std::uint32_t{0}, ns); }
 
 struct OneThread {
-  OneThread() : machine(false), thread(machine.process(100)) {
+  explicit OneThread(bool blames = false) : machine(blames), thread(machine.process(100)) {
     machine.label(thread, "acme");
     machine.change(kCpu, &thread);
     machine.pass(5 * kUs);
@@ -206,4 +209,57 @@ TEST_CASE("switches that were not seen: without a wake-up a thread has waited un
   of.machine.change(kCpu, &of.thread);
   CHECK(of.machine.waited("acme", LS_PART_WAITING) == 50 * kUs);
   CHECK(of.machine.waited("acme", LS_PART_RUNNABLE) == 6 * kUs);
+}
+
+// Reading memory may make a thread wait, and others may take its processor, wherever its work is.
+// The kernel schedules no work while there is some, so a wait at the end of the work is added at
+// once, with all that is late, and what is drawn is given up. Here the thread waits at two places.
+TEST_CASE("samples of waits: waits amid the work for others are counted once") {
+  const bool blames = GENERATE(false, true);
+  const auto check = [&](std::uint32_t first, std::uint32_t second) {
+    INFO("before the atomic instructions " << first << " and " << second);
+    OneThread of(blames);
+    set_unit(kUs);
+    of.thread.in_memory = false;
+    of.thread.in_kernel = true;
+    of.wait(50 * kUs);
+    of.wait(70 * kUs);
+    std::uint32_t at = 0;
+    fake_interruption = [&] {
+      const std::uint32_t here = at++;
+      if (here != first && here != second) return;
+      const auto later = std::exchange(fake_interruption, nullptr);
+      of.thread.in_memory = false;
+      fake_refuses_work = true;
+      of.wait(here == first ? 90 * kUs : 110 * kUs);
+      fake_refuses_work = false;
+      fake_interruption = later;
+    };
+    of.machine.return_to_user(kCpu);
+    fake_interruption = nullptr;
+    const std::uint64_t whole = (first < at ? 210 : 120) * kUs + (second < at ? 110 * kUs : 0);
+    const ls_off_cpu known = of.machine.known(of.thread);
+    std::uint64_t waited = 0;
+    std::uint64_t count = 0;
+    for (const auto& [wait, sum] : of.machine.waits()) {
+      if (wait.part == LS_PART_RUNNABLE) continue;
+      waited += sum.ns;
+      count += sum.count;
+    }
+    for (const unsigned part : {LS_PART_WAITING, LS_PART_UNINTERRUPTIBLE}) {
+      waited += known.late_ns[part];
+      count += known.late_count[part];
+      CHECK(known.drawn_ns[part] <= whole);
+    }
+    CHECK(waited == whole);
+    CHECK(count == 2U + (first < at) + (second < at));
+    for (const auto& sample : of.samples()) CHECK(sample.weight_ns <= whole);
+    return at;
+  };
+  const std::uint32_t places = check(~0U, ~0U);
+  CHECK(places > 5);
+  // The first wait may make more of them.
+  for (std::uint32_t first = 0; first < places + 5; ++first) {
+    for (std::uint32_t second = first + 1; second < places + 15; ++second) check(first, second);
+  }
 }
