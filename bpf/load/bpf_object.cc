@@ -18,6 +18,7 @@
 #include "bpf/load/key_choice.h"
 #include "bpf/load/loading.h"
 #include "bpf/load/preset_programs.h"
+#include "bpf/load/wait_programs.h"
 #include "process/proc_fs.h"
 
 namespace labelscope {
@@ -98,9 +99,6 @@ constexpr std::uint32_t kLabelNumbers = 65536;
 // Threads and the locks that they have let go of, of which as many are known as are used at once.
 constexpr std::uint32_t kLettingGo = 16384;
 
-// The end of a thread is seen from the first moment on in which one may be noted.
-constexpr const char* kWaitPrograms[] = {"on_waiter_exit", "on_wakeup", "on_wakeup_new",
-                                         "on_switch"};
 // What runs at each timer of the machine and at each thread that is about to be woken.
 constexpr const char* kBlamePrograms[] = {"on_timer", "on_timer_end", "on_coarse_timer",
                                           "on_coarse_timer_end", "on_waking"};

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 
 #include "bpf/load/key_choice.h"
+#include "bpf/load/wait_programs.h"
 #include "labelscope/label_blocks.h"
 
 namespace labelscope::test {
@@ -172,7 +174,7 @@ void Machine::change(unsigned processor, FakeThread* next, Leaving how) {
   const __u64 preempted = how == Leaving::kPreempted;
   const __u64 switched[] = {preempted, number_of(current(processor)), number_of(comes),
                             state_of(how)};
-  on_switch(switched);
+  if (is_attached("on_switch")) on_switch(switched);
   if (blames_) on_block(switched);
   if (here.thread != nullptr) here.thread->processor = -1;
   here.thread = next;
@@ -194,15 +196,20 @@ void Machine::wake(FakeThread& thread, unsigned processor, std::uint32_t interru
   if (by_timer) is_hard ? on_timer(nullptr) : on_coarse_timer(nullptr);
   const __u64 woken[] = {number_of(&thread.task)};
   if (blames_) on_waking(woken);
-  on_wakeup(woken);
+  if (is_attached("on_wakeup")) on_wakeup(woken);
   if (by_timer) is_hard ? on_timer_end(nullptr) : on_coarse_timer_end(nullptr);
   processors_[processor].preempt_count = 0;
+}
+
+bool Machine::is_attached(std::string_view program) const {
+  const auto place = std::ranges::find(kWaitPrograms, program);
+  return static_cast<std::size_t>(place - std::begin(kWaitPrograms)) < attached_;
 }
 
 void Machine::begin(FakeThread& thread) {
   see(0);
   const __u64 woken[] = {number_of(&thread.task)};
-  on_wakeup_new(woken);
+  if (is_attached("on_wakeup_new")) on_wakeup_new(woken);
 }
 
 void Machine::exit(unsigned processor) {
@@ -212,7 +219,7 @@ void Machine::exit(unsigned processor) {
   --thread.task.signal->live.counter;
   std::vector<__u64> of{number_of(&thread.task), thread.task.signal->live.counter == 0, 0};
   native_on_exit(arguments(of));
-  on_waiter_exit(arguments(of));
+  if (is_attached("on_waiter_exit")) on_waiter_exit(arguments(of));
   thread.in_kernel = true;
   thread.in_memory = false;
   thread.can_come = false;

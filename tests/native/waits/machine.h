@@ -10,6 +10,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -137,6 +138,10 @@ class Machine {
   // How often the labels of a number were sent.
   std::size_t times_named(const std::string& labels);
 
+  // Lets only so many programs run of those that measure waits, in the order in which they are
+  // attached (bpf/load/wait_programs.h).
+  void attach(std::size_t programs) { attached_ = programs; }
+
   static constexpr int kProcessors = 4;
   FakeThread* running(unsigned processor) { return processors_[processor].thread; }
   task_struct* task_of(int number);
@@ -155,7 +160,10 @@ class Machine {
   std::string name_of(std::uint64_t number);
   Wait wait_of(const ls_wait_key& key);
 
+  bool is_attached(std::string_view program) const;
+
   bool blames_;
+  std::size_t attached_ = ~std::size_t{0};
   pid_namespace nowhere_{};
   pid nobody_{};
   Processor processors_[kProcessors];

@@ -1,9 +1,13 @@
 // off_cpu.bpf.h over made-up switches: the length of each wait, what it counts as, and what is kept
 // of threads that come, end, and use the number of another one.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "bpf/load/wait_programs.h"
 #include "native/waits/machine.h"
 #include "sampling/sample_kind.h"
 #include "support/catch.h"
@@ -535,5 +539,48 @@ TEST_CASE("off_cpu: a wait counts in the bucket of its length") {
     const unsigned in = std::min(bit - LS_WAIT_SHORTEST_LOG2, LS_WAIT_BUCKETS - 1);
     CHECK(ls_wait_bucket(ns) == in);
     if (bit - LS_WAIT_SHORTEST_LOG2 < LS_WAIT_BUCKETS) CHECK(ls_wait_bucket(ns - 1) == in - 1);
+  }
+}
+
+// Threads live while the programs are attached one after the other. One whose end was seen by no
+// program must not wait on. This counts through how many are attached at each event of its life.
+TEST_CASE("off_cpu: a thread that ends while programs are attached waits no longer") {
+  constexpr std::size_t kPrograms = std::size(labelscope::kWaitPrograms);
+  std::vector<std::size_t> attached(6);
+  const auto live = [&] {
+    OneThread of;
+    FakeThread& brief = of.machine.thread(100, 101);
+    std::size_t event = 0;
+    const auto next = [&] {
+      of.machine.pass(kUs);
+      of.machine.attach(attached[event++]);
+    };
+    next();
+    of.machine.begin(brief);
+    next();
+    of.machine.change(kOther, &brief);
+    next();
+    of.machine.change(kOther, nullptr);
+    next();
+    of.machine.wake(brief, kCpu);
+    of.machine.pass(kUs);
+    of.machine.change(kOther, &brief);
+    next();
+    of.machine.exit(kOther);
+    next();
+    of.machine.change(kOther, nullptr, Leaving::kDead);
+    of.machine.free(brief);
+    std::string order;
+    for (const std::size_t programs : attached) order += std::to_string(programs) + " ";
+    INFO("attached programs: " << order);
+    CHECK(of.machine.known(brief).left_ns == 0);
+  };
+  for (;;) {
+    live();
+    std::size_t place = attached.size();
+    while (place > 0 && attached[place - 1] == kPrograms) --place;
+    if (place == 0) break;
+    const std::size_t more = attached[place - 1] + 1;
+    std::fill(attached.begin() + static_cast<std::ptrdiff_t>(place) - 1, attached.end(), more);
   }
 }
