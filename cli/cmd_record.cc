@@ -353,7 +353,7 @@ void Recording::make_recorder() {
                         .variables = options_.unpublished.variables,
                         .presets = options_.unpublished.presets,
                         .noticed = offered_,
-                        .blame = options_.blame});
+                        .blame = options_.kept_for_blame()});
 }
 
 // Announces what is recorded, and how.

@@ -71,6 +71,10 @@ struct RecordOptions : OutputOptions {
   void declare(OptionList& list);
   // Checks the options together, after the list has been read. Throws as reading does.
   void check(const OptionList& list, const CommandTail& tail);
+  // The labels by which blame is added up where it is by few of them.
+  std::vector<std::string> kept_for_blame() const {
+    return with_numbers(blame, unpublished.named_ids);
+  }
 };
 
 }  // namespace labelscope::cli

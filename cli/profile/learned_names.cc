@@ -106,6 +106,15 @@ class Learner {
 
 }  // namespace
 
+std::vector<std::string> with_numbers(std::vector<std::string> keys,
+                                      std::span<const NameOfNumber> pairs) {
+  const auto has = [&](const std::string& key) { return std::ranges::find(keys, key) != keys.end(); };
+  for (const NameOfNumber& pair : pairs) {
+    if (has(pair.name) && !has(pair.number)) keys.push_back(pair.number);
+  }
+  return keys;
+}
+
 void learn_names(std::span<const NameOfNumber> pairs, Profile& profile) {
   if (!pairs.empty()) Learner(pairs, profile).run();
 }

@@ -11,6 +11,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cli/profile/profile.h"
 
@@ -25,5 +26,10 @@ struct NameOfNumber {
 // Adds the label `name` to samples that have only `number`, if other samples of the server have
 // both. The ledger counts them (labels-learned).
 void learn_names(std::span<const NameOfNumber> pairs, Profile& profile);
+
+// Returns these keys, and with each that is a name the number that it names: what is kept of labels
+// by a name alone would be nothing in processes that know the number alone.
+std::vector<std::string> with_numbers(std::vector<std::string> keys,
+                                      std::span<const NameOfNumber> pairs);
 
 }  // namespace labelscope::cli

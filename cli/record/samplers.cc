@@ -50,7 +50,7 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targ
   SamplerOptions sampling;
   sampling.mode = options.mode;
   sampling.blames = !options.blame.empty();
-  sampling.blame_keys = options.blame;
+  sampling.blame_keys = options.kept_for_blame();
   sampling.left_out_keys = options.labels.deny;
   if (!options.labels.allow.empty()) {
     sampling.kept_keys = options.labels.allow;

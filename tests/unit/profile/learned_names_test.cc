@@ -1,6 +1,10 @@
 // A number that some processes of a server have a name for has that name in the others.
 #include "cli/profile/learned_names.h"
 
+#include <string>
+#include <vector>
+
+#include "cli/profile/blame.h"
 #include "support/catch.h"
 
 using namespace labelscope;
@@ -103,4 +107,28 @@ TEST_CASE("learned names: a wait has them, too, and equal rows are one") {
   CHECK(all.profile.rows.size() == 2);
   CHECK(all.profile.rows[0].count == 2);
   CHECK(all.profile.waits[0].label_set == all.profile.rows[1].label_set);
+}
+
+// With so many pairs of label sets that blame is by its keys alone, a worker still has its number.
+TEST_CASE("learned names: blame by a name is by the number, too") {
+  using Keys = std::vector<std::string>;
+  CHECK(with_numbers({"db"}, kPairs) == Keys{"db", "db_oid"});
+  CHECK(with_numbers({"user", "db_oid", "db"}, kPairs) ==
+        Keys{"user", "db_oid", "db", "user_oid"});
+  CHECK(with_numbers({"tenant"}, kPairs) == Keys{"tenant"});
+  Recorded all;
+  all.add(101, kServer, {{"db_oid", "5", 0}, {"query_id", "1", 0}});
+  all.add(102, kServer, {{"db", "shop", 0}, {"db_oid", "5", 0}, {"query_id", "2", 0}});
+  WaitRow total;
+  total.process = 0;
+  total.label_set = 0;
+  total.time_ns = 70;
+  all.profile.waits.push_back(total);
+  all.profile.blame.push_back({total, 70, 1, {}});
+  all.profile.blame_keys = with_numbers({"db"}, kPairs);
+  complete_blame(all.profile);
+  learn_names(kPairs, all.profile);
+  REQUIRE(all.profile.blame.size() == 1);
+  CHECK(all.profile.label_sets[all.profile.blame[0].label_set] ==
+        LabelSet{{"db", "shop", 0}, {"db_oid", "5", 0}});
 }

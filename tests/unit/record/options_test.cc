@@ -217,3 +217,9 @@ TEST_CASE("options: a label of the process that means nothing says what there is
         "--tls", "f:u8", "--tls", "g:u8"},
        "more than 6 variables");
 }
+
+TEST_CASE("options: blame by a name of a preset keeps the number that it names") {
+  RecordOptions options = accepted({"-p", "1", "--mode", "offcpu", "--blame", "db,tenant"});
+  options.unpublished.named_ids = {{"db_oid", "db"}, {"user_oid", "user"}};
+  CHECK(options.kept_for_blame() == std::vector<std::string>{"db", "tenant", "db_oid"});
+}
