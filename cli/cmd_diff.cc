@@ -37,13 +37,12 @@ bool write_page(Outputs& outputs, const DiffOptions& options, const std::string 
   RenderOptions rendering;
   rendering.compare_by = *key;
   rendering.source = "A: " + names[0] + ", B: " + names[1];
-  std::vector<Error> errors;
-  const std::vector<WrittenFile> written = outputs.write(a, a, rendering, errors);
-  for (const Error& error : errors) log::error(escape_terminal(error.context));
-  for (const WrittenFile& file : written) {
+  const Written written = outputs.write(a, a, rendering);
+  for (const Error& error : written.errors) log::error(escape_terminal(error.context));
+  for (const WrittenFile& file : written.files) {
     if (file.path != "-") log::info("next: open " + escape_terminal(file.path) + " in a browser");
   }
-  return errors.empty();
+  return written.errors.empty();
 }
 
 }  // namespace

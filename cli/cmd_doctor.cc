@@ -57,7 +57,7 @@ class Examination {
   // The steps of a recording.
   Status go(Targets& targets) {
     failed_at_ = "sampling";
-    auto opened = open_sampler(recording_, targets);
+    auto opened = open_sampler(recording_, {no_rules_, {}}, targets);
     if (!opened) return std::move(opened).error();
     check_sampler(*opened, checkup_);
     const unsigned work = remaining_work(*opened, recording_, targets);
@@ -107,7 +107,8 @@ class Examination {
   }
 
   const DoctorOptions& options_;
-  RecordOptions recording_;
+  SessionOptions recording_;
+  LabelRules no_rules_;
   Signals signals_;
   Checkup checkup_;
   const char* failed_at_ = "";

@@ -1,80 +1,23 @@
 // labelscope record: its options.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
 #include <vector>
 
-#include "cli/host/rights.h"
 #include "cli/options/common_options.h"
-#include "cli/options/label_options.h"
-#include "cli/options/target_options.h"
-#include "cli/options/values.h"
-#include "cli/profile/value_types.h"
-#include "sampling/sampler.h"
+#include "cli/options/session_options.h"
 
 namespace labelscope::cli {
 
-// The kinds of a profile's samples: its value types, in this order.
-using SampleKinds = std::span<const ls_sample_kind>;
-
-// A sampling mode, and the kinds that its samples have by each backend.
-struct Mode {
-  SampleMode value;
-  std::string_view name;  // value of --mode
-  SampleKinds by_bpf;
-  SampleKinds by_ptrace;  // empty: ptrace does not have this mode
-
-  SampleKinds kinds(Backend backend) const {
-    return backend == Backend::kPtrace ? by_ptrace : by_bpf;
-  }
-};
-inline constexpr ls_sample_kind kWholeTimeOnly[] = {LS_WHOLE_TIME};
-inline constexpr ls_sample_kind kWaits[] = {LS_WAITING, LS_UNINTERRUPTIBLE, LS_RUNNABLE};
-inline constexpr ls_sample_kind kAllKinds[] = {LS_ON_CPU, LS_WAITING, LS_UNINTERRUPTIBLE,
-                                               LS_RUNNABLE};
-inline constexpr Mode kModes[] = {{SampleMode::kCpu, "cpu", kOnCpuOnly, kOnCpuOnly},
-                                  {SampleMode::kOffCpu, "offcpu", kWaits, {}},
-                                  {SampleMode::kWall, "wall", kAllKinds, kWholeTimeOnly}};
-// Returns the row of this mode.
-const Mode& mode_of(SampleMode mode);
-
 // If `outputs` is empty, labelscope writes files with names of its own.
-struct RecordOptions : OutputOptions {
-  TargetOptions wanted;              // either these are given
-  std::vector<std::string> command;  // or this one
-  std::optional<std::chrono::nanoseconds> duration;
-  std::uint32_t frequency_hz = 99;
-  SampledEvent event = SampledEvent::kAny;
-  Backend backend = Backend::kAuto;
-  SampleMode mode = SampleMode::kCpu;
-  std::chrono::nanoseconds max_stop = std::chrono::milliseconds(5);  // for ptrace only
-  std::optional<ls_call_graph> call_graph;                           // input of find_call_graph()
-  bool kernel_stacks = true;
-  bool follow_children = true;
-  bool end_command = false;  // when the recording is over
+struct RecordOptions : OutputOptions, SessionOptions {
+  bool end_command = false;      // when the recording is over
   std::vector<Condition> where;  // only such samples go into files and tables
-  LabelOptions unpublished;  // labels that no program publishes
-  FunctionNameOptions function_names;
-  std::uint32_t max_processes = 4096;
-  std::uint32_t ring_mib = 0;  // 0: as many as the rate needs
-  std::uint32_t unwind_mib = 256;
-  std::string unwind_cache;     // folder for unwind tables; empty: the usual one; "none": nowhere
-  bool strict = false;          // an account that differs is an exit status
-  std::optional<User> drop_to;  // user to become as soon as no more rights are needed
-  std::string command_line;     // as the user typed it, for the headers of files
+  bool strict = false;           // an account that differs is an exit status
 
   static const CommandTexts kTexts;
   void declare(OptionList& list);
   // Checks the options together, after the list has been read. Throws as reading does.
   void check(const OptionList& list, const CommandTail& tail);
-  // The labels by which blame is added up where it is by few of them.
-  std::vector<std::string> kept_for_blame() const {
-    return with_numbers(blame, unpublished.named_ids);
-  }
 };
 
 }  // namespace labelscope::cli

@@ -36,7 +36,7 @@ bool has_ended(Pid pid) {
 
 class FoundProcesses final : public Targets {
  public:
-  FoundProcesses(const RecordOptions& options, std::string base_name, Signals& signals, Say say)
+  FoundProcesses(const SessionOptions& options, std::string base_name, Signals& signals, Say say)
       : Targets({}, options.follow_children, std::move(base_name)),
         named_by_id_(options.wanted.processes.pids),
         signals_(signals),
@@ -225,7 +225,7 @@ Status FoundProcesses::add_found(Recorder& recorder, Backend backend) {
 
 }  // namespace
 
-Result<std::unique_ptr<Targets>> open_found_processes(const RecordOptions& options,
+Result<std::unique_ptr<Targets>> open_found_processes(const SessionOptions& options,
                                                       Signals& signals, const Say& say) {
   std::string base_name;
   for (Pid pid : options.wanted.processes.pids) {

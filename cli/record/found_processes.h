@@ -18,7 +18,7 @@
 namespace labelscope::cli {
 
 // Finds the processes that the options name, or waits for them.
-Result<std::unique_ptr<Targets>> open_found_processes(const RecordOptions& options,
+Result<std::unique_ptr<Targets>> open_found_processes(const SessionOptions& options,
                                                       Signals& signals, const Say& say);
 
 }  // namespace labelscope::cli

@@ -20,7 +20,7 @@ namespace {
 
 // All of the buffer is memory that is taken at once. It has room for a second of samples of all
 // processors, and for some thousand forks; events of the scheduler have no rate.
-std::size_t ring_bytes(const RecordOptions& options) {
+std::size_t ring_bytes(const SessionOptions& options) {
   constexpr std::size_t kMiB = std::size_t{1} << 20;
   constexpr std::size_t kLargeSample = 1024;
   constexpr std::size_t kLeast = 2 * kMiB;
@@ -33,7 +33,7 @@ std::size_t ring_bytes(const RecordOptions& options) {
 
 // Returns why the tables of this recording are not kept for the next one; nothing if they are. Root
 // needs rights for that which it gives up later.
-std::string keep_tables(const RecordOptions& options, TableWorker& tables) {
+std::string keep_tables(const SessionOptions& options, TableWorker& tables) {
   if (options.unwind_cache == "none") return "--unwind-cache none";
   if (options.drop_to) return "with --drop-to the folder could not be used";
   const std::string folder =
@@ -46,16 +46,17 @@ std::string keep_tables(const RecordOptions& options, TableWorker& tables) {
   return {};
 }
 
-Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targets) {
+Result<OpenedSampler> open_bpf(const SessionOptions& options, const WantedLabels& labels,
+                               const Targets& targets) {
   SamplerOptions sampling;
   sampling.mode = options.mode;
-  sampling.blames = !options.blame.empty();
-  sampling.blame_keys = options.kept_for_blame();
-  sampling.left_out_keys = options.labels.deny;
-  if (!options.labels.allow.empty()) {
-    sampling.kept_keys = options.labels.allow;
-    sampling.kept_keys.insert(sampling.kept_keys.end(), options.labels.hash.begin(),
-                              options.labels.hash.end());
+  sampling.blames = !labels.blame.empty();
+  sampling.blame_keys = options.kept_for_blame(labels);
+  sampling.left_out_keys = labels.rules.deny;
+  if (!labels.rules.allow.empty()) {
+    sampling.kept_keys = labels.rules.allow;
+    sampling.kept_keys.insert(sampling.kept_keys.end(), labels.rules.hash.begin(),
+                              labels.rules.hash.end());
   }
   sampling.frequency_hz = options.frequency_hz;
   sampling.event = options.event;
@@ -111,12 +112,12 @@ Result<OpenedSampler> open_bpf(const RecordOptions& options, const Targets& targ
 
 // Whether `--backend bpf` with the same options would record, as far as that can be known without
 // loading all of the programs.
-bool bpf_would_do(const RecordOptions& options, const Targets& targets) {
+bool bpf_would_do(const SessionOptions& options, const Targets& targets) {
   if (samples_waits(options.mode) && !retrying_sampler(true)) return false;
   return !missing_for_bpf(targets) && check_frequency(options.frequency_hz) && can_load_programs();
 }
 
-Result<OpenedSampler> open_ptrace(const RecordOptions& options, const Targets& targets) {
+Result<OpenedSampler> open_ptrace(const SessionOptions& options, const Targets& targets) {
   if (auto missing = missing_for_ptrace(targets)) {
     return Error{ErrorCode::kPermission, missing->message};
   }
@@ -154,7 +155,8 @@ bool calls_for_ptrace(const Error& of_bpf) {
          of_bpf.code == ErrorCode::kLimit;
 }
 
-Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& targets) {
+Result<OpenedSampler> open_sampler(const SessionOptions& options, const WantedLabels& labels,
+                                   const Targets& targets) {
   if (options.backend == Backend::kPtrace) {
     auto opened = open_ptrace(options, targets);
     if (!opened) return opened;
@@ -172,7 +174,7 @@ Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& 
     if (Status status = check_frequency(options.frequency_hz); !status) {
       return std::move(status).error();
     }
-    auto opened = open_bpf(options, targets);
+    auto opened = open_bpf(options, labels, targets);
     if (opened) return opened;
     if (options.backend == Backend::kBpf && samples_waits(options.mode) &&
         opened.error().code == ErrorCode::kUnsupported) {
@@ -206,7 +208,7 @@ Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& 
   return message.empty() ? std::move(opened) : Error{ErrorCode::kPermission, message};
 }
 
-unsigned remaining_work(const OpenedSampler& opened, const RecordOptions& options,
+unsigned remaining_work(const OpenedSampler& opened, const SessionOptions& options,
                         const Targets& targets) {
   unsigned work = kReadsTargets | kStartsWorkers | targets.remaining_work();
   const bool bpf = opened.backend == Backend::kBpf;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "cli/options/record_options.h"
+#include "cli/options/session_options.h"
 #include "cli/record/targets.h"
 #include "cli/unwind/table_worker.h"
 #include "sampling/sampler.h"
@@ -29,11 +29,12 @@ struct OpenedSampler {
 bool calls_for_ptrace(const Error& of_bpf);
 
 // Takes no sample yet. With kPermission, the context is a message of several lines.
-Result<OpenedSampler> open_sampler(const RecordOptions& options, const Targets& targets);
+Result<OpenedSampler> open_sampler(const SessionOptions& options, const WantedLabels& labels,
+                                   const Targets& targets);
 
 // Returns the work of a recording that is still to be done once its sampler is open, as bits of
 // RemainingWork: rights for anything else can go.
-unsigned remaining_work(const OpenedSampler& opened, const RecordOptions& options,
+unsigned remaining_work(const OpenedSampler& opened, const SessionOptions& options,
                         const Targets& targets);
 
 // Explains to the user what a recording without BPF means.

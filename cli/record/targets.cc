@@ -137,7 +137,7 @@ int Command::exit_status(Signals& signals, const std::function<void()>& on_waiti
   return shell_status(*child_.ended());
 }
 
-Result<std::unique_ptr<Targets>> start_command(const RecordOptions& options,
+Result<std::unique_ptr<Targets>> start_command(const SessionOptions& options,
                                                const Signals& signals) {
   auto child = Child::start(options.command, &signals);
   if (!child) return Error{ErrorCode::kSystem, std::move(child).error().context};
@@ -154,7 +154,7 @@ std::string Targets::standstill() const {
   return {};
 }
 
-Result<std::unique_ptr<Targets>> find_targets(const RecordOptions& options, Signals& signals,
+Result<std::unique_ptr<Targets>> find_targets(const SessionOptions& options, Signals& signals,
                                               const Say& say) {
   return options.command.empty() ? open_found_processes(options, signals, say)
                                  : start_command(options, signals);

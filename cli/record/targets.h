@@ -24,7 +24,7 @@
 
 #include "cli/host/exit_status.h"
 #include "cli/host/signals.h"
-#include "cli/options/record_options.h"
+#include "cli/options/session_options.h"
 #include "cli/process/find_processes.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
@@ -111,7 +111,7 @@ std::string base_name_of(std::string_view program, Pid pid);
 // Finds the targets that the options name, or waits for them. A command is forked here, so call it
 // before changing anything that a child inherits. Fails with kVanished or kNotFound if there is no
 // such process. `say` takes a line for the user before it waits.
-Result<std::unique_ptr<Targets>> find_targets(const RecordOptions& options, Signals& signals,
+Result<std::unique_ptr<Targets>> find_targets(const SessionOptions& options, Signals& signals,
                                               const Say& say);
 
 }  // namespace labelscope::cli

@@ -77,17 +77,17 @@ std::size_t Outputs::timed_samples() const {
   return most;
 }
 
-std::vector<WrittenFile> Outputs::write(const Profile& profile, const Profile& shown,
-                                        const RenderOptions& options, std::vector<Error>& errors) {
-  std::vector<WrittenFile> written;
+Written Outputs::write(const Profile& profile, const Profile& shown,
+                       const RenderOptions& options) {
+  Written written;
   const auto write_one = [&](Output& output) {
     const Profile& of = output.format == Format::kJsonl ? profile : shown;
     Status status = output.file.write(
         [&](std::ostream& out) { return output.format.render(of, options, out); });
     if (status) {
-      written.push_back({output.file.path(), output.format, output.file.size()});
+      written.files.push_back({output.file.path(), output.format, output.file.size()});
     } else {
-      errors.push_back(std::move(status).error());
+      written.errors.push_back(std::move(status).error());
     }
   };
   // Recordings are written first: if the disk has no room for all files, the others can be made

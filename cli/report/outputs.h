@@ -19,6 +19,11 @@ struct WrittenFile {
   std::uint64_t size = 0;
 };
 
+struct Written {
+  std::vector<WrittenFile> files;
+  std::vector<Error> errors;  // of those that could not be written
+};
+
 class Outputs {
  public:
   // If `paths` is empty, the files are labelscope-<base_name>-<UTC>.pb.gz and the page beside it,
@@ -35,9 +40,8 @@ class Outputs {
   std::size_t timed_samples() const;
 
   // Writes all files: recordings of `profile`, the others of `shown`. If some fail, it writes the
-  // others, and `errors` has the failures.
-  std::vector<WrittenFile> write(const Profile& profile, const Profile& shown,
-                                 const RenderOptions& options, std::vector<Error>& errors);
+  // others.
+  Written write(const Profile& profile, const Profile& shown, const RenderOptions& options);
 
  private:
   struct Output {

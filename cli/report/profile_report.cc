@@ -51,8 +51,8 @@ bool ProfileReport::write_files(Outputs& outputs, std::string source) {
   RenderOptions rendering;
   rendering.source = std::move(source);
   rendering.group_by = options_.group_by;
-  written_ = outputs.write(profile_, shown(), rendering, write_errors_);
-  return write_errors_.empty();
+  written_ = outputs.write(profile_, shown(), rendering);
+  return written_.errors.empty();
 }
 
 bool ProfileReport::show_summary(bool stdout_is_taken) {
@@ -138,14 +138,14 @@ void ProfileReport::say_label_sets() const {
 
 // Returns what to do next; empty if nothing is known to help.
 std::string ProfileReport::next_step() const {
-  const auto pprof = std::find_if(written_.begin(), written_.end(), [](const WrittenFile& file) {
+  const auto pprof = std::find_if(written_.files.begin(), written_.files.end(), [](const WrittenFile& file) {
     return file.format == Format::kPprof && file.path != "-";
   });
-  const auto page = std::find_if(written_.begin(), written_.end(), [](const WrittenFile& file) {
+  const auto page = std::find_if(written_.files.begin(), written_.files.end(), [](const WrittenFile& file) {
     return file.format == Format::kHtml && file.path != "-";
   });
-  if (page != written_.end()) return "open " + escape_terminal(page->path) + " in a browser";
-  if (pprof == written_.end()) return {};
+  if (page != written_.files.end()) return "open " + escape_terminal(page->path) + " in a browser";
+  if (pprof == written_.files.end()) return {};
   std::string key = options_.group_by.empty() ? best_key(profile_) : std::string();
   // A key comes from the target, and users paste this line into a shell.
   constexpr const char* kPlain =
@@ -156,13 +156,13 @@ std::string ProfileReport::next_step() const {
 }
 
 void ProfileReport::say_files() const {
-  for (const WrittenFile& file : written_) {
+  for (const WrittenFile& file : written_.files) {
     if (file.path == "-") continue;
     log::info("Wrote " + escape_terminal(file.path) + " (" + file_size(file.size) + ", " +
               std::string(file.format.name) + ")");
   }
-  for (const Error& error : write_errors_) log::error(escape_terminal(error.context));
-  if (written_.empty()) log::error("no file was written");
+  for (const Error& error : written_.errors) log::error(escape_terminal(error.context));
+  if (written_.files.empty()) log::error("no file was written");
 }
 
 void ProfileReport::say_ledger() const {

@@ -21,7 +21,9 @@ class ProfileReport {
 
   // Writes the files, before anything is printed: whatever happens to stdout, they are there.
   // Returns false if one could not be written. `source`: see RenderOptions.
-  bool write_files(Outputs& outputs, std::string source = {});
+  bool write_files(Outputs& outputs, std::string source);
+  // The files that say_files() reports, if write_files() has not written them.
+  void note_written(const Written& written) { written_ = written; }
   // Prints the tables of --summary on stdout, or on stderr if a file goes to stdout. Returns false
   // if that failed; the error has been reported.
   bool show_summary(bool stdout_is_taken);
@@ -37,11 +39,11 @@ class ProfileReport {
   void say_files() const;  // reports those that were written, and those that could not be
   // Prints the end: the numbers that add up, and on the last line the command to type next.
   void say_ledger() const;
+  // What tables and files but recordings show: without what --idle leaves out.
+  const Profile& shown() const { return shown_ ? *shown_ : profile_; }
 
  protected:
   const Profile& profile() const { return profile_; }
-  // What tables and files but recordings show: without what --idle leaves out.
-  const Profile& shown() const { return shown_ ? *shown_ : profile_; }
 
  private:
   std::string next_step() const;
@@ -50,8 +52,7 @@ class ProfileReport {
   const Profile& profile_;
   IdleTime idle_;
   std::optional<Profile> shown_;
-  std::vector<WrittenFile> written_;
-  std::vector<Error> write_errors_;
+  Written written_;
 };
 
 }  // namespace labelscope::cli

@@ -221,5 +221,5 @@ TEST_CASE("options: a label of the process that means nothing says what there is
 TEST_CASE("options: blame by a name of a preset keeps the number that it names") {
   RecordOptions options = accepted({"-p", "1", "--mode", "offcpu", "--blame", "db,tenant"});
   options.unpublished.named_ids = {{"db_oid", "db"}, {"user_oid", "user"}};
-  CHECK(options.kept_for_blame() == std::vector<std::string>{"db", "tenant", "db_oid"});
+  CHECK(options.kept_for_blame({options.labels, options.blame}) == std::vector<std::string>{"db", "tenant", "db_oid"});
 }

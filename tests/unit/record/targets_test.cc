@@ -83,21 +83,21 @@ Signals& signals() {
   return all;
 }
 
-std::unique_ptr<Targets> found(const RecordOptions& options) {
+std::unique_ptr<Targets> found(const SessionOptions& options) {
   auto targets = find_targets(options, signals(), [](const std::string&) {});
   INFO((targets ? "" : targets.error().context));
   REQUIRE(targets);
   return *std::move(targets);
 }
 
-RecordOptions naming(std::vector<Pid> pids) {
-  RecordOptions options;
+SessionOptions naming(std::vector<Pid> pids) {
+  SessionOptions options;
   options.wanted.processes.pids = std::move(pids);
   return options;
 }
 
-RecordOptions starting(std::vector<std::string> command) {
-  RecordOptions options;
+SessionOptions starting(std::vector<std::string> command) {
+  SessionOptions options;
   options.command = std::move(command);
   return options;
 }
@@ -120,7 +120,7 @@ TEST_CASE("targets: processes are called by number and name, files by the first 
 TEST_CASE("targets: children that exist are counted, where they are wanted") {
   const Waiting child;
   const auto names = [](bool follow_children) {
-    RecordOptions options = naming({Pid{getpid()}});
+    SessionOptions options = naming({Pid{getpid()}});
     options.follow_children = follow_children;
     const auto targets = found(options);
     Recorder recorder(std::make_unique<IdleSampler>(), {.period_ns = 1000});
@@ -148,7 +148,7 @@ TEST_CASE(
   const std::string name = name_of_this_test("many");
   const Waiting first(name);
   Waiting second(name);
-  RecordOptions options;
+  SessionOptions options;
   options.wanted.processes.names = {name};
   const auto targets = found(options);
   REQUIRE(targets->first().size() == 2);
@@ -166,7 +166,7 @@ TEST_CASE(
 TEST_CASE("targets: if all that a name finds have ended, the error has the name") {
   const std::string name = name_of_this_test("gone");
   Waiting only(name);
-  RecordOptions options;
+  SessionOptions options;
   options.wanted.processes.names = {name};
   const auto targets = found(options);
   only.end();
@@ -181,7 +181,7 @@ TEST_CASE("targets: if all that a name finds have ended, the error has the name"
 TEST_CASE("targets: waiting goes on until a process is there while samples are taken") {
   const std::string name = name_of_this_test("wait");
   std::optional<Waiting> process(name);
-  RecordOptions options;
+  SessionOptions options;
   options.wanted.wait_for = {name};
   std::string said;
   const auto targets = *find_targets(options, signals(), [&](const std::string& line) {
@@ -266,7 +266,7 @@ TEST_CASE("targets: what cannot be executed has the exit status of a shell") {
 
 TEST_CASE("targets: the time of a command is that of all its children, where these are recorded") {
   for (const bool follow_children : {true, false}) {
-    RecordOptions options =
+    SessionOptions options =
         starting({"sh", "-c", "i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done"});
     options.follow_children = follow_children;
     const auto targets = found(options);

@@ -1,0 +1,229 @@
+// A whole session, as a command uses it: what a sink opens before the rights go, and what it gets.
+#include "cli/record/session.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/host/exit_status.h"
+#include "cli/host/log.h"
+#include "support/catch.h"
+#include "support/rights.h"
+
+using namespace labelscope;
+using namespace labelscope::cli;
+
+// The program's log is not in the library. What is wrong shows in what the test checks.
+namespace labelscope::cli::log {
+void verbose(std::string_view) {}
+void info(std::string_view) {}
+void warning(std::string_view) {}
+void error(std::string_view) {}
+}  // namespace labelscope::cli::log
+
+namespace {
+
+// A process that computes until this object goes.
+class Busy {
+ public:
+  Busy() : pid_(fork()) {
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (volatile std::uint64_t x = 0;;) x = x + 1;
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+  ~Busy() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Pid pid() const { return Pid{pid_}; }
+
+ private:
+  pid_t pid_;
+};
+
+// Returns a socket with a number that only root may take, or nothing if that is refused.
+UniqueFd low_port() {
+  for (std::uint16_t port = 1023; port > 600; --port) {
+    UniqueFd made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+      return made;
+    if (errno != EADDRINUSE) break;
+  }
+  return {};
+}
+
+// What happened to a sink, in its order.
+struct Events {
+  std::string order;
+  bool opened = false;         // before the rights went
+  bool can_open_more = false;  // when the window came
+  std::uint64_t samples = 0;
+  std::uint64_t written = 0;
+};
+
+class SocketSink final : public Sink {
+ public:
+  Status begin(const std::string& base_name) override {
+    socket_ = low_port();
+    seen.opened = socket_.valid();
+    seen.order += base_name.empty() ? "?" : "b";
+    return {};
+  }
+  std::size_t timed_samples() const override { return SIZE_MAX; }
+  Status take(const Window& window) override {
+    seen.order += "t";
+    seen.can_open_more = low_port().valid();
+    seen.written = window.profile.ledger.written;
+    for (const SampleRow& row : window.profile.rows) seen.samples += row.time_ns != 0 ? 1 : 0;
+    return {};
+  }
+
+  Events seen;
+
+ private:
+  UniqueFd socket_;
+};
+
+class RefusedSink final : public Sink {
+ public:
+  Status begin(const std::string&) override { return Error{ErrorCode::kUnsupported, "no room"}; }
+  Status take(const Window&) override { return {}; }
+};
+
+class Listener final : public SessionListener {
+ public:
+  void found() override { order += "f"; }
+  Status planned() override {
+    order += "p";
+    return {};
+  }
+  void started() override { order += "s"; }
+  void turned(std::chrono::nanoseconds) override { ++turns; }
+  void sampled(std::chrono::nanoseconds) override { order += "e"; }
+  void stopped() override { order += "x"; }
+  void taken(Profile&) override { order += "t"; }
+
+  std::string order;
+  int turns = 0;
+};
+
+SessionOptions watching(Pid pid) {
+  SessionOptions options;
+  options.wanted.processes.pids = {pid};
+  options.duration = std::chrono::milliseconds(300);
+  options.frequency_hz = 199;
+  // Neither asks for a worker, which is another program than this test.
+  options.call_graph = LS_CALL_GRAPH_NONE;
+  options.kernel_stacks = false;
+  return options;
+}
+
+// A session gives up its rights for good, so each has a process of its own. Returns what it
+// has found wrong; empty if nothing.
+template <class Act>
+std::string in_a_child(const Act& act) {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const int signal : {SIGSEGV, SIGABRT, SIGTERM, SIGINT}) ::signal(signal, SIG_DFL);
+    const std::string wrong = act();
+    static_cast<void>(::write(ends[1], wrong.data(), wrong.size()));
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string wrong;
+  std::array<char, 256> bytes{};
+  for (ssize_t got = 0; (got = ::read(ends[0], bytes.data(), bytes.size())) > 0;)
+    wrong.append(bytes.data(), static_cast<std::size_t>(got));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (status != 0) wrong += "; it ended with status " + std::to_string(status);
+  return wrong;
+}
+
+std::string record(const Busy& busy) {
+  SocketSink sink;
+  Listener listener;
+  Signals signals;
+  const LabelRules rules;
+  const std::vector<std::string> blame;
+  const SessionOptions options = watching(busy.pid());
+  Session session(options, {rules, blame}, signals, listener, {&sink});
+  if (Status ready = session.prepare([](const std::string&) {}); !ready)
+    return ready.error().context;
+  std::string problem;
+  session.run([&] {
+    Status done = session.add({});
+    if (done) done = session.start();
+    if (!done) {
+      problem = done.error().context;
+      return 1;
+    }
+    session.sample();
+    session.stop();
+    session.take();
+    session.begin_report();
+    static_cast<void>(session.hand_out({session.profile(), session.profile()}));
+    return 0;
+  });
+  if (!problem.empty()) return problem;
+  const Events& seen = sink.seen;
+  if (!seen.opened) problem += "; the socket was not made before the rights went";
+  if (seen.can_open_more) problem += "; the rights are still there";
+  if (seen.order != "bt") problem += "; the sink saw " + seen.order;
+  if (listener.order != "fpsext") problem += "; the listener saw " + listener.order;
+  if (listener.turns == 0) problem += "; there was no turn";
+  if (seen.written == 0) problem += "; there was no sample";
+  if (seen.samples != seen.written) problem += "; samples have no times";
+  return problem;
+}
+
+}  // namespace
+
+TEST_CASE("session: a sink opens a socket before the rights go, and takes the window") {
+  labelscope::test::skip_without_bpf();
+  if (!low_port().valid()) skip_test("this user may not take a port below 1024");
+  const Busy busy;
+  CHECK(in_a_child([&] { return record(busy); }) == "");
+}
+
+TEST_CASE("session: a sink that cannot begin ends it before anything is sampled") {
+  labelscope::test::skip_without_ptrace();
+  const Busy busy;
+  const std::string wrong = in_a_child([&]() -> std::string {
+    RefusedSink sink;
+    Listener listener;
+    Signals signals;
+    const LabelRules rules;
+    const std::vector<std::string> blame;
+    SessionOptions options = watching(busy.pid());
+    options.backend = Backend::kPtrace;
+    Session session(options, {rules, blame}, signals, listener, {&sink});
+    const Status ready = session.prepare([](const std::string&) {});
+    if (ready) return "it was ready";
+    if (ready.error().context != "no room") return ready.error().context;
+    if (session.exit_status() != kExitUsage) return "another exit status";
+    return listener.order == "f" ? "" : "the listener saw " + listener.order;
+  });
+  CHECK(wrong == "");
+}
