@@ -332,7 +332,10 @@ void render_services(const Profile& profile, std::ostream& out) {
 }  // namespace
 
 std::string fitted(std::string_view text, std::size_t width, const SummaryStyle& style) {
-  return style.width == 0 ? left(text, width) : cell(text, width, style.unicode);
+  if (style.width != 0) return cell(text, width, style.unicode);
+  std::string whole = left(text, width);
+  if (count_columns(text) > width) whole += '\n' + std::string(width, ' ');
+  return whole;
 }
 
 Status render_summary(const Profile& profile, const std::vector<std::string>& keys,

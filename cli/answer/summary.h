@@ -25,7 +25,8 @@ struct SummaryStyle {
 // of which shares are.
 inline constexpr std::string_view kIdleText = "(idle)";
 
-// Returns the text of a column of this width: cut if there is a terminal, and never otherwise.
+// Returns the text of a column of this width: cut if there is a terminal, and never otherwise. A
+// text that is longer has a line of its own then, so that what follows stands in its columns.
 std::string fitted(std::string_view text, std::size_t width, const SummaryStyle& style);
 
 // Writes a table for each key: value, share of all samples, time, samples, bar; below it the

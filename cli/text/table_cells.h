@@ -29,11 +29,11 @@ class ShortNames {
 
 // Cuts or fills text to `width` columns.
 std::string cell(std::string_view text, std::size_t width, bool unicode);
-// Fills text up and never cuts it: a longer text makes its own line longer.
-std::string left(std::string_view text, std::size_t width);
 // If no terminal limits a line, a column of texts is at most as wide as this: one long text must
 // not widen all other lines.
 inline constexpr std::size_t kWidestText = 48;
+// Fills text up and never cuts it.
+std::string left(std::string_view text, std::size_t width);
 std::string right(std::string_view text, std::size_t width);
 
 }  // namespace labelscope::cli

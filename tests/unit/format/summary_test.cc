@@ -386,16 +386,26 @@ TEST_CASE("summary: numbers stand below each other whatever the values' width on
   }
 }
 
-TEST_CASE("summary: without a terminal no value is cut") {
+TEST_CASE("summary: without a terminal no value is cut, and long ones move no number") {
   SmallProfile small;
   const std::string value(300, 'x');
-  small.labelled({{value, value}});
+  small.labelled({{value, value}, {"k", value}}).count = 2;
+  small.labelled({{value, "short"}, {"k", "short"}});
+  const std::string indent(48, ' ');
   const auto lines = summary(small.profile, {value}, {.width = 0});
-  CHECK(lines.at(0).starts_with(value + " "));
-  CHECK(lines.at(1).starts_with(value + " "));
+  CHECK(lines.at(0) == value);
+  CHECK(lines.at(1).starts_with(indent + "  share"));
+  CHECK(lines.at(2) == value);
+  CHECK(lines.at(3).starts_with(indent + "  "));
+  const auto rows = summary(small.profile, {"k"}, {.width = 0});
+  const std::size_t share = rows.at(0).find("share") + 4;
+  CHECK(rows.at(1) == value);
+  CHECK(rows.at(2).at(share) == '%');
+  CHECK(rows.at(3).starts_with("short "));
+  CHECK(rows.at(3).at(share) == '%');
   std::ostringstream keys;
   REQUIRE(render_label_keys(small.profile, {.width = 0}, keys).has_value());
-  CHECK(keys.str().starts_with(value + " "));
+  CHECK(keys.str().find(value + '\n' + indent) != std::string::npos);
 }
 
 TEST_CASE("summary: below each value stand the functions that ran longest themselves") {
