@@ -76,7 +76,7 @@ std::vector<std::pair<std::string, Words>> without_each_check(const Words& words
   std::vector<std::pair<std::string, Words>> all;
   if (words.empty()) return all;
   if (words[0] == "need" || words[0] == "only") return {{join(words), {}}};
-  const bool is_label = words[0] == "label" || words[0] == "private";
+  const bool is_label = words[0] == "label" || words[0] == "private" || words[0] == "let";
   const bool is_file = words[0] == "match" || words[0] == "variant";
   for (std::size_t at = 1; at < words.size(); ++at) {
     Words rest = words;

@@ -5,6 +5,9 @@
 // structure are read, it is read as one block, right behind the pointer to it. Two more slots are
 // for values.
 //
+//   let      condition, UNLESS -------+            of a name that depends on conditions
+//            pointers, the last one   |            to the slot of this name
+//                                  <--+
 //   needs    [pointers, values] NEED ...            what does not hold ends the run
 //   label    pointers of `let` and of conditions    may be null: a guard skips the next step
 //            UNLESS condition ---------+            skips to the end of the label
@@ -44,6 +47,12 @@ class Compiler : private PresetPlaces {
 
   Result<PresetPlan> compile() {
     plan_.name = preset_.name + (variant_.name.empty() ? "" : " " + variant_.name);
+    for (const PresetLet& let : preset_.lets) {
+      if (!let.condition) continue;
+      if (Status done = compile_let(let); !done) {
+        return unfit("let " + let.name + ": " + done.error().context);
+      }
+    }
     for (const PresetNeed& need : preset_.needs) {
       if (Status done = compile_need(need); !done) return std::move(done).error();
     }
@@ -199,6 +208,44 @@ class Compiler : private PresetPlaces {
                     right->is_known
                         ? add_step(op, 0, left->slot, how, 0, right->number)
                         : add_step(op, right->slot, left->slot, how | LS_PRESET_WITH_SLOT, 0, 0)};
+  }
+
+  // Writes the pointer to the slot that all with this name share, if the condition holds. At most
+  // one of their conditions should hold.
+  Status compile_let(const PresetLet& let) {
+    std::vector<std::size_t> to_end;
+    std::set<unsigned> tested;
+    Guards guards{.kind = Guards::Kind::kLabel,
+                  .conditions = {},
+                  .to_end = &to_end,
+                  .tested = &tested,
+                  .why = {}};
+    const auto known = known_without_reading(*let.condition);
+    if (!known) return known.error();
+    if (*known && !**known) return {};
+    for (const PresetExpression* one : {&let.value, &let.condition->left, &let.condition->right}) {
+      if (Status begun = begin(*one); !begun) return begun;
+    }
+    const auto slot = slot_of_let(let.name);
+    if (!slot) return slot.error();
+    const auto compared = compare(*let.condition, LS_PRESET_UNLESS, guards);
+    if (!compared) return compared.error();
+    if (!compared->known) {
+      to_end.push_back(compared->step);
+      guards.conditions.push_back(let.condition->text);
+      say(compared->step, "let " + let.name);
+    }
+    PresetExpression pointer = let.value;
+    pointer.steps.pop_back();
+    const auto from = evaluate(pointer, guards);
+    if (!from) return from.error();
+    if (from->is_result) return unfit("an accessor returns an address, which no -> has to read");
+    if (from->size != 0 && from->size != 8) return unfit("an accessor returns no pointer");
+    read(*from, 8, false, *slot, guards);
+    for (const std::size_t step : to_end) {
+      steps_[step].offset = static_cast<__s32>(steps_.size() - step - 1);
+    }
+    return {};
   }
 
   Status compile_need(const PresetNeed& need) {

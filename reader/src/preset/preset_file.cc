@@ -229,8 +229,7 @@ class FileParser {
     auto parsed = parse_preset_expression(words.take().text);
     if (!parsed) return parsed;
     if (parsed->base == PresetExpression::Base::kSymbol &&
-        std::ranges::any_of(made_.lets,
-                            [&](const auto& let) { return let.first == parsed->name; })) {
+        std::ranges::find(made_.lets, parsed->name, &PresetLet::name) != made_.lets.end()) {
       parsed->base = PresetExpression::Base::kLet;
     }
     return parsed;
@@ -240,14 +239,36 @@ class FileParser {
     const std::string_view name = words.take().text;
     if (!is_preset_name(name, "_")) return malformed("let NAME = EXPRESSION is wanted");
     if (!words.take("=")) return malformed("behind the name stands =");
-    if (std::ranges::any_of(made_.lets, [&](const auto& let) { return let.first == name; })) {
-      return malformed(quoted(name) + " is there already");
-    }
     if (made_.lets.size() == kMostOfKind) return malformed("too many names");
     auto value = parse_value(words);
     if (!value) return std::move(value).error();
     if (value->type) return malformed("let names a place: leave the type to its users");
-    made_.lets.emplace_back(name, *std::move(value));
+    PresetLet let{std::string(name), *std::move(value)};
+    if (words.take("if")) {
+      auto condition = parse_condition(words);
+      if (!condition) return std::move(condition).error();
+      const auto uses = [&](const PresetExpression& one) {
+        return one.base == PresetExpression::Base::kLet && one.name == let.name;
+      };
+      if (uses(let.value) || uses(condition->left) || uses(condition->right)) {
+        return malformed(quoted(name) + " is made of itself");
+      }
+      if (let.value.steps.empty() || let.value.steps.back().kind != PresetStep::Kind::kFollow) {
+        return malformed("with an if, what let names ends in ->");
+      }
+      let.condition = *std::move(condition);
+    }
+    if (std::ranges::any_of(made_.lets, [&](const PresetLet& one) {
+          return one.name == let.name && !(one.condition && let.condition);
+        })) {
+      return malformed(quoted(name) + " is there already, and not both have an if");
+    }
+    // What stands between two of them would see the name half made.
+    if (!made_.lets.empty() && made_.lets.back().name != let.name &&
+        std::ranges::find(made_.lets, let.name, &PresetLet::name) != made_.lets.end()) {
+      return malformed("all lines of " + quoted(name) + " stand together");
+    }
+    made_.lets.push_back(std::move(let));
     return {};
   }
 
@@ -437,7 +458,10 @@ class FileParser {
       }
     }
     std::set<std::string> used;
-    for (const auto& [name, value] : made_.lets) note_parameters(value, used);
+    for (const PresetLet& let : made_.lets) {
+      note_parameters(let.value, used);
+      if (let.condition) note_parameters(*let.condition, used);
+    }
     for (const PresetNeed& need : made_.needs) note_parameters(need.condition, used);
     for (const DescribedLabel& label : made_.labels) {
       note_parameters(label.value, used);

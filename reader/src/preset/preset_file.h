@@ -7,7 +7,8 @@
 //   match  server redisCommandTable|serverCommandTable     symbols, all in one file
 //   only   main-thread                                     no other thread has these labels
 //   variant 7.0 when server.size==4368 set cur=752 cmd=112    numbers of a version: $cur, $cmd
-//   let    c = server+$cur->                               a name for the way to a structure
+//   let    c = server+$cur->                               a name for the way to a structure;
+//                                       several may have one name, each with an `if`
 //   need   c+8:u64 != 0 "no command runs"                  or else the thread's labels are stale
 //   label  command = c+$cmd->+400:cstr unless "GET" class=low
 //   private query  = c+$text:cstr fingerprint              is read only if the user names it
@@ -109,6 +110,15 @@ struct PresetTransform {
 // command line keeps so many of them in a recording.
 enum class PresetClass { kLow, kMiddle, kHigh };
 
+// A name for the way to a structure.
+struct PresetLet {
+  std::string name;
+  PresetExpression value;
+  // If it holds, the name is the pointer that the value ends in. Names without one are only a short
+  // form of their value.
+  std::optional<PresetCondition> condition{};
+};
+
 struct DescribedLabel {
   std::string key;
   PresetExpression value;
@@ -149,7 +159,7 @@ struct PresetDescription {
   std::vector<std::string> match_none;  // these must not be there
   bool only_main_thread = false;
   std::vector<PresetVariant> variants;  // without any, the numbers hold for all versions
-  std::vector<std::pair<std::string, PresetExpression>> lets;
+  std::vector<PresetLet> lets;
   std::vector<PresetNeed> needs;
   std::vector<DescribedLabel> labels;
   std::string truth;

@@ -191,6 +191,12 @@ std::string PresetPlaces::way_behind(const Place& from, const std::string& step,
   return condition + from.way + step;
 }
 
+Result<unsigned> PresetPlaces::slot_of_let(const std::string& name) {
+  const std::string way = "let " + name;
+  const auto known = slots_.find(way);
+  return known == slots_.end() ? new_slot(way) : Result<unsigned>(known->second);
+}
+
 Result<unsigned> PresetPlaces::new_slot(const std::string& way) {
   if (slots_.size() == kPointers) {
     return unfit("it follows more than " + std::to_string(kPointers) +
@@ -278,12 +284,19 @@ Result<Place> PresetPlaces::evaluate(const PresetExpression& expression, const G
       at = call(expression.name, nullptr, guards);
       break;
     case Base::kLet: {
-      const auto let = std::ranges::find_if(
-          preset_.lets, [&](const auto& one) { return one.first == expression.name; });
+      const auto let = std::ranges::find(preset_.lets, expression.name, &PresetLet::name);
+      if (let->condition) {
+        const auto slot = slot_of_let(let->name);
+        if (!slot) return slot.error();
+        at->slot = *slot;
+        at->way = "let " + let->name;
+        make_block(*at, guards);
+        break;
+      }
       // The pointers of `let` do not depend on a label's condition.
       Guards own = guards;
       own.conditions.clear();
-      at = evaluate(let->second, own);
+      at = evaluate(let->value, own);
       break;
     }
     default:

@@ -90,6 +90,8 @@ class PresetPlaces {
   Result<Place> evaluate(const PresetExpression& expression, const Guards& guards);
   // Reads the number at a place into a slot.
   void read(const Place& from, unsigned size, bool is_signed, unsigned to, const Guards& guards);
+  // The slot with the pointer that a `let` with a condition has named: 0 if none of them held.
+  Result<unsigned> slot_of_let(const std::string& name);
   // Makes sure that the pointer in a slot is not null where the steps of a label or need follow it.
   void guard(unsigned slot, const Guards& guards);
   void set_address(const Place& of, unsigned slot);

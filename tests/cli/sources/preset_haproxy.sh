@@ -1,6 +1,6 @@
 # CPU time of a stock HAProxy by frontend and backend: only names of its configuration, each backend
 # with its frontend, on the thread that serves this frontend, and only where the stack of the sample
-# shows that a stream is processed, or a connection read or written. HAProxy itself accounts no CPU time.
+# shows that a stream is processed, its data moved, or a connection read or written. HAProxy itself accounts no CPU time.
 source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/servers.sh"
 need_sampling
@@ -78,7 +78,7 @@ for line in map(json.loads, open(sys.argv[1])):
     functions = [f["function"] for one in stack["locations"] for f in kinds["location"][one]["lines"]]
     labels = kinds["labels"][line["labels"]]["labels"]
     labelled = bool(labels)
-    works = {"process_stream", "h1_io_cb"} & set(functions)
+    works = {"process_stream", "sc_conn_io_cb", "h1_io_cb"} & set(functions)
     for one in labels:
         if one["key"] == "frontend": threads[one["value"]].add(line["thread"])
     # Before a stream is gone its task is; a connection serves nobody between two requests; and around
@@ -96,7 +96,7 @@ if [len(each) for each in threads.values()] != [1, 1, 1] or len(set.union(*threa
 PYTHON
 
 # --- what is processed may be something else than a stream, which has no names
-edit_preset haproxy 's/== &process_stream/!= 0/'
+edit_preset haproxy 's/== &process_stream/!= 0/; /^let .*sc_conn_io_cb$/d; s/if s\+0:u8 == 9/if 0 == 0/; s/if s\+[0-9]+->(->)?\+0:u8 == 2//'
 record_load 200 -p "$target" -F 997 --preset "$edited" -o wrong.jsonl
 judge wrong.jsonl
 jq -e '.impossible_samples + .outcomes["not-resident"] + .outcomes.malformed > 0' "$work/judged" >/dev/null ||

@@ -32,6 +32,7 @@ SYMBOL(th_ctx, tls_object, 8, "block + " TEXT(FAR));
 EXPORTED char ha_thread_ctx[16384];
 FUNCTION void process_stream(void) {}
 FUNCTION void h1_io_cb(void) { __asm__ volatile("nop"); }
+FUNCTION void sc_conn_io_cb(void) { __asm__ volatile("nop; nop; nop"); }
 #elif defined EMPTY
 __asm__(".data\n.globl server\n.type server, %object\n.size server, 0\nserver: .skip 8\n.text\n");
 EXPORTED int redisCommandTable[4];

@@ -224,6 +224,27 @@ TEST_CASE("file preset: several ways lead to one label, each under its own condi
   CHECK(labels_of(server, text) == "which=70");
 }
 
+TEST_CASE("file preset: a name is the pointer of that condition which holds") {
+  // Both ways lead to an entry, of which two fields are read: so it is read as a block.
+  const std::string text =
+      "let p = current_entry-> if e+8:u32 == 2\n"
+      "let p = e+24-> if e+8:u32 == 3\n"
+      "let q = p+24-> if p+12:u32 == 7\n"
+      "label number = p+12:u32\n"
+      "label owner = p+4:u32\n"
+      "label behind = q+12:u32\n";
+  Server server;
+  CHECK(labels_of(server, text) == "number=7 owner=42 behind=70");
+  CHECK(count_steps(server, text, LS_PRESET_BLOCK) == 2);  // of e, and of p once for both ways
+  server.put_entry(kState, std::uint32_t{3});
+  CHECK(labels_of(server, text) == "number=70 owner=0");
+  server.put_entry(kState, std::uint32_t{4});
+  CHECK(labels_of(server, text) == "unlabelled");
+  server.put_entry(kState, std::uint32_t{3});
+  server.put_entry(kUser, std::uint64_t{0});
+  CHECK(labels_of(server, text) == "unlabelled");
+}
+
 TEST_CASE("file preset: a thread's name is read with what else there is") {
   const Server server;
   CHECK(labels_of(server, "label thread = @comm\nlabel port = @comm after \"nio-\"\n",
