@@ -3,10 +3,16 @@
 // All stops happen on a thread that is made for them. It ends when the last thread has been read.
 // Then the kernel lets go of all threads that have not stopped until then (stopped_thread.h).
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "labelscope/observe.h"
 #include "labelscope/stopped_thread.h"
@@ -24,6 +30,9 @@ using std::chrono::milliseconds;
 // A running thread stops in microseconds, or in milliseconds if all processors are busy. If it
 // takes longer, the next thread is read, and this one when it has stopped.
 constexpr milliseconds kFirstPatience{10};
+// So much of each stop is no delay. Thousands of threads that stop at once take a second, too, and
+// are no reason to ask many at the same time: then they are held until each one's turn comes.
+constexpr microseconds kUsualStop{200};
 // The pause between two looks at threads that have not stopped. A thread that stops meanwhile is
 // held until the next look.
 constexpr microseconds kShortestPause{5};
@@ -72,7 +81,7 @@ class ThreadReader {
   std::map<Tid, ThreadSnapshot> late_;  // not read yet, because they have not stopped
   std::set<Tid> unfinished_;
   std::deque<Tid> asleep_;     // threads of late_ in state D, not even asked to stop
-  Clock::duration waited_{0};  // time spent waiting for single threads
+  Clock::duration waited_{0};  // delays by single threads
   std::size_t vanished_ = 0;
   std::size_t read_ = 0;
   std::optional<Error> refusal_;
@@ -160,7 +169,7 @@ void ThreadReader::begin(ThreadSnapshot thread) {
   if (stat->state == 'D' || waited_ >= options_.patience) return;
   const auto asked = Clock::now();
   read_until(asked + kFirstPatience, [&] { return !late_.contains(tid); });
-  waited_ += Clock::now() - asked;
+  waited_ += std::max<Clock::duration>(Clock::now() - asked - kUsualStop, {});
 }
 
 template <class Done>
@@ -272,6 +281,57 @@ void ThreadReader::set_problem(ThreadSnapshot& thread, const Error& error) {
       {}};
 }
 
+// Returns the stack pointer and the program counter of a thread that waits in the kernel: the last
+// two of "202 0x7ffd... 0x80 ... 0x7ffc8b2f8d08 0x7f3a54a8d117". One that runs has none.
+std::optional<std::pair<Address, Address>> waits_at(const LiveProcess& process, Tid tid) {
+  auto text = read_proc_file("/proc/" + std::to_string(raw(process.pid())) + "/task/" +
+                             std::to_string(raw(tid)) + "/syscall");
+  if (!text) return std::nullopt;
+  std::string_view rest = *text;
+  while (!rest.empty() && rest.back() == '\n') rest.remove_suffix(1);
+  Address found[2] = {};
+  for (Address& each : found) {
+    const std::size_t blank = rest.rfind(' ');
+    if (blank == std::string_view::npos || rest.substr(blank + 1, 2) != "0x") return std::nullopt;
+    const std::string_view digits = rest.substr(blank + 3);
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), each, 16).ec != std::errc())
+      return std::nullopt;
+    rest = rest.substr(0, blank);
+  }
+  return std::pair(found[1], found[0]);
+}
+
+// Lets the unwinder see, while all threads go on, through which files their stacks may lead: which
+// code a thread waits in, and all words of its stack that may be addresses of code. So most tables
+// are there before a thread is stopped.
+void expect_stacks(const LiveProcess& process, const SnapshotOptions& options, Unwinder& unwinder) {
+  // Most stacks of waiting threads are as small as this.
+  constexpr std::size_t kBytes = std::size_t{16} * 1024;
+  constexpr std::size_t kPage = 4096;
+  // Thousands of threads mostly do the same.
+  constexpr std::size_t kMostBytes = std::size_t{32} << 20;
+  const auto tids = process.threads();
+  if (!tids) return;
+  std::size_t looked_at = 0;
+  for (const Tid tid : *tids) {
+    if (looked_at >= kMostBytes) return;
+    if (options.only && !options.only->contains(tid)) continue;
+    const auto at = waits_at(process, tid);
+    if (!at) continue;
+    unwinder.expect(at->second);
+    std::array<Address, kPage / sizeof(Address)> words;
+    const Address start = at->first & ~Address{7};
+    for (Address from = start; from < start + kBytes;) {
+      // A page at a time, since a stack may end behind it.
+      const auto part = std::span(words).first((kPage - from % kPage) / sizeof(Address));
+      if (!process.memory().read(from, std::as_writable_bytes(part))) break;
+      for (const Address word : part) unwinder.expect(word);
+      looked_at += part.size_bytes();
+      from += part.size_bytes();
+    }
+  }
+}
+
 }  // namespace
 
 Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan plan,
@@ -286,6 +346,11 @@ Result<ProcessSnapshot> snapshot_process(const LiveProcess& process, ProcessPlan
   snapshot.pid = process.pid();
   snapshot.comm = process.comm();
   snapshot.plan = std::move(plan);
+  // A stop interrupts some system calls for good, so a thread that waits is stopped once.
+  if (unwinder != nullptr) {
+    expect_stacks(process, options, *unwinder);
+    unwinder->make_tables(process);
+  }
   ThreadReader reader(process, snapshot.plan, options, unwinder.get());
   for (;;) {
     Status read;

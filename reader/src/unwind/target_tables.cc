@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <optional>
 
 #include "unwind_table/copied_module.h"
@@ -149,6 +150,15 @@ void TargetTables::want(Address start) {
   if (std::ranges::find(wanted_, index) == wanted_.end()) wanted_.push_back(index);
 }
 
+void TargetTables::expect(Address address) {
+  if (mappings_.empty()) return;
+  address &= code_mask();
+  if (address < mappings_.front().start || address >= mappings_.back().end) return;
+  const auto behind = std::ranges::upper_bound(mappings_, address, {}, &ls_unwind_mapping::start);
+  const ls_unwind_mapping& mapping = *std::prev(behind);
+  if (address < mapping.end) want(mapping.start);
+}
+
 std::string TargetTables::problem_at(Address start) const {
   const auto found = std::ranges::lower_bound(mappings_, start, {}, &ls_unwind_mapping::start);
   return found == mappings_.end()
@@ -173,10 +183,14 @@ void TargetTables::give(ls_stack_walk& walk, Machine machine) const {
   walk.mapping_count = static_cast<std::uint32_t>(mappings_.size());
   walk.tables = views_.data();
   walk.table_count = all ? static_cast<std::uint32_t>(views_.size()) : 0;
-  // A signature is above the bits of an address, of which there may be 39, 48 or 52. The mask has
-  // all bits that addresses of this process's code have.
-  walk.code_mask =
-      mappings_.empty() ? ~Address{0} : ~Address{0} >> std::countl_zero(mappings_.back().end - 1);
+  walk.code_mask = code_mask();
+}
+
+// A signature is above the bits of an address, of which there may be 39, 48 or 52. The mask has all
+// bits that addresses of this process's code have.
+Address TargetTables::code_mask() const {
+  return mappings_.empty() ? ~Address{0}
+                           : ~Address{0} >> std::countl_zero(mappings_.back().end - 1);
 }
 
 }  // namespace labelscope

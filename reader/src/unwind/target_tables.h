@@ -35,6 +35,8 @@ class TargetTables {
   void give(ls_stack_walk& walk, Machine machine) const;
   // Notes that a walk has ended in the mapping that starts there, for want of a table.
   void want(Address start);
+  // Notes the mapping that has this address, if any has.
+  void expect(Address address);
   bool wants() const { return !wanted_.empty(); }
   // Returns why the mapping that starts there has no table, as far as its file is not available and
   // its memory could not be copied.
@@ -55,6 +57,7 @@ class TargetTables {
   using Modules = std::map<MemoryKey, Table>;
 
   bool has_room() const;
+  Address code_mask() const;
   Table build(UniqueFd file);
   Table from_file(const Target& target, const Mapping& mapping);
   Table from_memory(const Target& target, Place& place);

@@ -29,6 +29,7 @@ class TableUnwinder final : public Unwinder {
   Status refresh(const Target& target) override { return tables_.load(target); }
   UnwoundStack unwind(const Registers& registers, const MemorySource& memory,
                       std::optional<Clock::time_point> deadline) override;
+  void expect(Address address) override { tables_.expect(address); }
   bool lacks_tables() const override { return tables_.wants(); }
   void make_tables(const Target& target) override { tables_.make(target); }
   const TargetTables& tables() const { return tables_; }

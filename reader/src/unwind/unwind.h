@@ -47,8 +47,11 @@ class Unwinder {
   // Without a deadline, only kMaxFrames bounds the time.
   virtual UnwoundStack unwind(const Registers& registers, const MemorySource& memory,
                               std::optional<Clock::time_point> deadline) = 0;
+  // Notes that a stack may lead through the code at this address, if it is any: make_tables() then
+  // makes its table before the first stack needs it. Any number may be given.
+  virtual void expect(Address address) = 0;
   // Returns whether a stack has ended in a module whose table was not made yet (LS_STACK_NO_TABLE),
-  // since tables were made last.
+  // since tables were made last, or is expected to.
   virtual bool lacks_tables() const = 0;
   // Makes those tables, so that the same stack goes further: up to the next such module, or to its
   // end. It is slow, so no thread may be held meanwhile. The target is that of open().
