@@ -46,8 +46,8 @@ class SampledWaits {
   // Ends the counting of waits, and notes which are open.
   void end();
   // Behind end(): the threads of a process that exist, at `now_ns`.
-  void freeze(Pid pid, std::span<const ThreadTime> times, std::uint64_t now_ns) {
-    accounts_.freeze(pid, times, now_ns);
+  void freeze(ProcessKey process, std::span<const ThreadTime> times, std::uint64_t now_ns) {
+    accounts_.freeze(process, times, now_ns);
   }
   // Returns whether a thread is about to sample a wait of its own.
   bool is_sampling() const;

@@ -140,7 +140,7 @@ void LoadedSampler::freeze_clocks() {
   }
   for (const auto& [pid, times] : *all) {
     clocks_.freeze(pid, times);
-    if (waits_) waits_->freeze(pid, times, now_ns);
+    if (waits_) waits_->freeze(key_of(pid), times, now_ns);
   }
 }
 

@@ -25,14 +25,14 @@ WaitAccounts::Begun WaitAccounts::begun(Tid tid, const ls_wait_account& account)
   return {account.begun_ns, account.begun_ran_ns};
 }
 
-void WaitAccounts::add(Pid pid, const ThreadTime& thread, const Closed& closed,
+void WaitAccounts::add(ProcessKey process, const ThreadTime& thread, const Closed& closed,
                        std::uint64_t now_ns) {
   const Begun since = begun(thread.tid, closed.account);
   const std::uint64_t ended_ns = closed.ended_ns != 0 ? closed.ended_ns : now_ns;
   // A thread that the programs do not know yet, or had no room for, has no beginning.
   if (since.at_ns == 0 || ended_ns < since.at_ns || thread.ran_ns < since.ran_ns) return;
   ThreadLedger ledger;
-  ledger.pid = pid;
+  ledger.process = process;
   ledger.tid = thread.tid;
   ledger.wall_ns = ended_ns - since.at_ns;
   ledger.cpu_ns = thread.ran_ns - since.ran_ns;
@@ -45,8 +45,8 @@ void WaitAccounts::add(Pid pid, const ThreadTime& thread, const Closed& closed,
 }
 
 void WaitAccounts::end(const ThreadWaitsRecord& record) {
-  add(record.pid, {record.tid, record.thread_ns}, {record.account, 0, record.ended_ns, {}, 0, 0},
-      0);
+  add(record.process, {record.tid, record.thread_ns},
+      {record.account, 0, record.ended_ns, {}, 0, 0}, 0);
   forget(record.tid);
 }
 
@@ -57,7 +57,7 @@ void WaitAccounts::close(std::span<const std::pair<Tid, ls_off_cpu>> threads,
     if (thread.exits == LS_EXITS_SETTLED) continue;
     Closed closed;
     closed.account = thread.account;
-    closed.pid = Pid{static_cast<std::int32_t>(thread.pid)};
+    closed.process = {Pid{static_cast<std::int32_t>(thread.pid)}, thread.life};
     closed.switched_ns = thread.came_ns;
     closed.switched_ran_ns = thread.left_ran_ns;
     if (thread.left_ns != 0) {
@@ -68,10 +68,11 @@ void WaitAccounts::close(std::span<const std::pair<Tid, ls_off_cpu>> threads,
   }
 }
 
-void WaitAccounts::freeze(Pid pid, std::span<const ThreadTime> times, std::uint64_t now_ns) {
+void WaitAccounts::freeze(ProcessKey process, std::span<const ThreadTime> times,
+                          std::uint64_t now_ns) {
   for (const ThreadTime& thread : times) {
     const auto closed = closed_.find(raw(thread.tid));
-    add(pid, thread, closed == closed_.end() ? Closed() : closed->second, now_ns);
+    add(process, thread, closed == closed_.end() ? Closed() : closed->second, now_ns);
     if (closed != closed_.end()) closed_.erase(closed);
   }
 }
@@ -80,7 +81,7 @@ void WaitAccounts::freeze(Pid pid, std::span<const ThreadTime> times, std::uint6
 // up to their last switch.
 ThreadLedgers WaitAccounts::take() {
   for (const auto& [tid, closed] : closed_) {
-    add(closed.pid, {Tid{tid}, closed.switched_ran_ns}, closed, closed.switched_ns);
+    add(closed.process, {Tid{tid}, closed.switched_ran_ns}, closed, closed.switched_ns);
   }
   closed_.clear();
   ledgers_.cut();

@@ -34,7 +34,7 @@ class WaitAccounts {
   // The end of the recording: `threads` are those that the programs know, at `closed_ns`.
   void close(std::span<const std::pair<Tid, ls_off_cpu>> threads, std::uint64_t closed_ns);
   // Behind close(): the threads of a process that exist, at `now_ns`.
-  void freeze(Pid pid, std::span<const ThreadTime> times, std::uint64_t now_ns);
+  void freeze(ProcessKey process, std::span<const ThreadTime> times, std::uint64_t now_ns);
 
   ThreadLedgers take();
 
@@ -49,12 +49,12 @@ class WaitAccounts {
     std::uint64_t open_ns = 0;
     std::uint64_t ended_ns = 0;  // 0: it was running
     // Its last switch, up to which its CPU time is known in any case.
-    Pid pid{};
+    ProcessKey process;
     std::uint64_t switched_ns = 0;
     std::uint64_t switched_ran_ns = 0;
   };
   Begun begun(Tid tid, const ls_wait_account& account) const;
-  void add(Pid pid, const ThreadTime& thread, const Closed& closed, std::uint64_t now_ns);
+  void add(ProcessKey process, const ThreadTime& thread, const Closed& closed, std::uint64_t now_ns);
 
   std::unordered_map<std::int32_t, Begun> begun_;    // by tid
   std::unordered_map<std::int32_t, Closed> closed_;  // by tid

@@ -140,7 +140,7 @@ Result<Record> decode_thread_end(Cursor& cursor) {
 Result<Record> decode_thread_waits(Cursor& cursor) {
   const auto* waits = cursor.take<ls_thread_waits>();
   if (!waits || !cursor.empty()) return malformed("a wrong size");
-  return Record(ThreadWaitsRecord{static_cast<Pid>(waits->pid), static_cast<Tid>(waits->tid),
+  return Record(ThreadWaitsRecord{{static_cast<Pid>(waits->pid), waits->life}, static_cast<Tid>(waits->tid),
                                   waits->account, waits->ended_ns, waits->thread_ns});
 }
 

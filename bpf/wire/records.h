@@ -52,7 +52,7 @@ struct ThreadEndRecord {
 
 // A thread has left its last processor.
 struct ThreadWaitsRecord {
-  Pid pid{};
+  ProcessKey process;
   Tid tid{};
   ls_wait_account account{};
   std::uint64_t ended_ns = 0;

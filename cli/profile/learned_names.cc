@@ -31,12 +31,12 @@ class Learner {
   }
 
   void run() {
-    each_row([&](Pid server, Index set) {
+    each_row([&](ProcessKey server, Index set) {
       learn(server, profile_.label_sets[set]);
       return set;
     });
     if (names_.empty()) return;
-    each_row([&](Pid server, Index set) { return with_names(server, set); });
+    each_row([&](ProcessKey server, Index set) { return with_names(server, set); });
     merge_equal_rows(profile_.rows);
     merge_equal_waits(profile_.waits);
     merge_equal_blame(profile_.blame);
@@ -47,10 +47,10 @@ class Learner {
   // set that the row has from now on.
   template <class Visit>
   void each_row(Visit visit) {
-    std::map<std::pair<Pid, Index>, Index> seen;
+    std::map<std::pair<ProcessKey, Index>, Index> seen;
     const auto renamed = [&](Index process, Index set) {
       if (set == kNoIndex || process >= profile_.processes.size()) return set;
-      const Pid server = profile_.processes[process].server;
+      const ProcessKey server = profile_.processes[process].server;
       const auto [entry, fresh] = seen.try_emplace({server, set}, set);
       if (fresh) entry->second = visit(server, set);
       return entry->second;
@@ -70,7 +70,7 @@ class Learner {
     }
   }
 
-  void learn(Pid server, const LabelSet& labels) {
+  void learn(ProcessKey server, const LabelSet& labels) {
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       const Label* number = find_key(labels, pairs_[i].number);
       const Label* name = find_key(labels, pairs_[i].name);
@@ -80,7 +80,7 @@ class Learner {
     }
   }
 
-  Index with_names(Pid server, Index set) {
+  Index with_names(ProcessKey server, Index set) {
     LabelSet labels = profile_.label_sets[set];
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       const Label* number = find_key(labels, pairs_[i].number);
@@ -101,7 +101,7 @@ class Learner {
   Profile& profile_;
   IndexTable known_;
   // By server, pair and number. Nothing: it has two names.
-  std::map<std::tuple<Pid, std::size_t, std::string>, std::optional<std::string>> names_;
+  std::map<std::tuple<ProcessKey, std::size_t, std::string>, std::optional<std::string>> names_;
 };
 
 }  // namespace

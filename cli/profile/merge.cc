@@ -156,7 +156,10 @@ Status merge(Profile& to, Profile from) {
     move_by(row.by.label_set, label_sets);
   }
   append(to.blame, from.blame);
-  for (const ThreadLedger& thread : from.thread_ledgers.threads()) to.thread_ledgers.add(thread);
+  for (ThreadLedger thread : from.thread_ledgers.threads()) {
+    move_by(thread.entry, processes);
+    to.thread_ledgers.add(thread);
+  }
   to.thread_ledgers.add_others(from.thread_ledgers.others(), from.thread_ledgers.other_count());
   to.thread_ledgers.cut();
   if (to.has_blame != from.has_blame) {

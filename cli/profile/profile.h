@@ -24,6 +24,7 @@
 #include "labelscope/unique_fd.h"
 #include "sampling/blame_kind.h"
 #include "sampling/counters.h"
+#include "sampling/process_key.h"
 #include "sampling/thread_ledger.h"
 #include "unwind/stack.h"
 
@@ -102,8 +103,8 @@ struct Process {
   // facts that it has published about itself: service.name, ...
   Attributes attributes;
   // The first process of the server that it is a part of: that from which it and its siblings were
-  // forked, or itself. While recording alone: no file has it.
-  Pid server{};
+  // forked, or itself. One that is not recorded has no life. While recording alone: no file has it.
+  ProcessKey server{};
 };
 
 struct Stack {

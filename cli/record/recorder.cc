@@ -68,6 +68,7 @@ Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
   if (started_) clocks_.begin(pid);
   auto process = track(sampler_->key_of(pid));
   Status status = process->refresh(process_labels_, sampler_->first_look(pid));
+  find_server(*process);
   // The sampler knows of the end of each process that it has, so it is enough that this one was
   // there after the sampler was given the number.
   const bool is_meant = pins == nullptr || pins->is_still(pid);
@@ -366,6 +367,7 @@ void Recorder::plan(TrackedProcess& process) {
     }
     return;
   }
+  find_server(process);
   note_plan(process.pid(), process.plan());
   Status status = sampler_->set_process(process.pid(), process.recipes());
   if (status) return;
@@ -379,6 +381,13 @@ void Recorder::plan(TrackedProcess& process) {
   } else {
     ++counters_[Counter::kRecipesNotStored];
   }
+}
+
+// The kernel's files know the first process of a server by its number alone.
+void Recorder::find_server(TrackedProcess& process) const {
+  const ProcessKey server = process.server();
+  if (server.life == 0 && server.pid != process.pid())
+    process.note_server(sampler_->key_of(server.pid));
 }
 
 std::unique_ptr<TrackedProcess> Recorder::track(ProcessKey key) {
@@ -674,8 +683,10 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
     if (!options_.blame.empty()) builder_.add_blame(sampler_->blame_totals(), find);
     builder_.add_totals(sampler_->wait_totals(), find);
   }
+  ThreadLedgers ledgers = sampler_->thread_ledgers();
+  ledgers.each([this](ThreadLedger& thread) { thread.entry = process_of_waits(thread.process).row; });
   Profile profile = builder_.take(kernel_totals(counters, time_ns));
-  profile.thread_ledgers = sampler_->thread_ledgers();
+  profile.thread_ledgers = std::move(ledgers);
   Ledger& ledger = profile.ledger;
   ledger.taken = counters.taken;
   for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {

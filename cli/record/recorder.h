@@ -210,6 +210,7 @@ class Recorder final : private EventHandler {
   void begin_life(TrackedProcess& process, ProcessKey key, std::string_view name);
   KernelTotals kernel_totals(const Counters& counters, std::uint64_t whole_ns) const;
   void plan(TrackedProcess& process);
+  void find_server(TrackedProcess& process) const;
   void settle_unplanned(Profile& profile) const;
   std::vector<bool> silent_rows(std::size_t count) const;
   void take_processes(Profile& profile);

@@ -161,7 +161,10 @@ Status TrackedProcess::refresh(ProcessLabelReader& labels, const OneLook* look) 
   if (!status) return status;
   std::string name = (*process)->comm();
   if (!name.empty()) note_name(name);
-  if (!server_) server_ = first_of_server(**process);
+  if (!server_) {
+    const Pid first = first_of_server(**process);
+    server_ = first == pid() ? key() : ProcessKey{first, 0};
+  }
   if (!own_labels_) {
     adopt(labels.read(**process));
   } else if (renews_own_labels_) {

@@ -59,7 +59,9 @@ class TrackedProcess final : public ProcessContext {
 
   ProcessKey key() const { return key_; }
   Pid pid() const { return key_.pid; }
-  Pid server() const { return server_ ? *server_ : pid(); }  // Process::server
+  ProcessKey server() const { return server_ ? *server_ : key(); }  // Process::server
+  // The first process of its server is recorded, too, under this key.
+  void note_server(ProcessKey first) { server_ = first; }
   const std::string& comm() const { return comm_; }
   // The first thread has this name now, and so has the process.
   void note_name(std::string_view name) {
@@ -169,7 +171,7 @@ class TrackedProcess final : public ProcessContext {
   void adopt(ProcessLabels labels);
 
   ProcessKey key_;
-  std::optional<Pid> server_;  // nothing until it is known
+  std::optional<ProcessKey> server_;  // nothing until it is known
   ModuleTable* modules_;
   AddressSpace space_;
   std::string comm_;

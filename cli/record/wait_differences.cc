@@ -132,7 +132,7 @@ void note_wait_differences(Profile& profile, const QueueClocks& clocks, std::uin
     (residue < 0 ? clock_twice_ns : clock_missing_ns) +=
         residue < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(residue)
                     : static_cast<std::uint64_t>(residue);
-    const auto [line, fresh] = queued.try_emplace({raw(thread.pid), raw(thread.tid)}, &thread);
+    const auto [line, fresh] = queued.try_emplace({raw(thread.process.pid), raw(thread.tid)}, &thread);
     if (!fresh) line->second = nullptr;
   }
   differences.take(difference(clock_twice_ns, stolen_ns), difference(clock_missing_ns, stolen_ns),

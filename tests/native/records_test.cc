@@ -148,7 +148,7 @@ TEST_CASE("records: the waits of a thread that has ended, and nothing that is lo
   auto record = decode(words);
   REQUIRE(record);
   const auto& decoded = std::get<ThreadWaitsRecord>(*record);
-  CHECK(decoded.pid == Pid{12});
+  CHECK(decoded.process == ProcessKey{Pid{12}, 14});
   CHECK(decoded.tid == Tid{13});
   CHECK(decoded.account.begun_ran_ns == 2);
   CHECK(decoded.account.ns[LS_PART_RUNNABLE] == 5);

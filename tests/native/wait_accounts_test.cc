@@ -35,7 +35,7 @@ ThreadLedger closed(WaitAccounts& accounts, const ls_off_cpu& thread, std::uint6
   const std::pair<Tid, ls_off_cpu> known[] = {{kTid, thread}};
   accounts.close(known, 2000);
   const ThreadTime times[] = {{kTid, ran_ns}};
-  accounts.freeze(kPid, times, 2010);
+  accounts.freeze({kPid, 3}, times, 2010);
   const ThreadLedgers ledgers = accounts.take();
   REQUIRE(ledgers.threads().size() == 1);
   return ledgers.threads().front();
@@ -83,20 +83,22 @@ TEST_CASE("accounts may have the same time twice, which is a negative residue") 
 
 TEST_CASE("a thread that ends has its account from the beginning, and its number is free") {
   WaitAccounts accounts = begun();
-  accounts.end({kPid, kTid, account(1300, 800), 1500, 970});
+  accounts.end({{kPid, 3}, kTid, account(1300, 800), 1500, 970});
   // Another thread gets the number.
-  accounts.end({kPid, kTid, account(1600, 0), 1700, 60});
+  accounts.end({{kPid, 4}, kTid, account(1600, 0), 1700, 60});
   const ThreadLedgers ledgers = accounts.take();
   REQUIRE(ledgers.count() == 2);
+  CHECK(ledgers.threads()[0].process == ProcessKey{kPid, 3});
   CHECK(ledgers.threads()[0].wall_ns == 500);
   CHECK(ledgers.threads()[0].cpu_ns == 470);
+  CHECK(ledgers.threads()[1].process == ProcessKey{kPid, 4});
   CHECK(ledgers.threads()[1].wall_ns == 100);
   CHECK(ledgers.threads()[1].residue_ns() == 10);
 }
 
 TEST_CASE("a thread that has run for less than another one before has only got its number") {
   WaitAccounts accounts = begun();
-  accounts.end({kPid, kTid, account(1600, 0), 1700, 600});
+  accounts.end({{kPid, 3}, kTid, account(1600, 0), 1700, 600});
   const ThreadLedgers ledgers = accounts.take();
   REQUIRE(ledgers.count() == 1);
   CHECK(ledgers.threads()[0].wall_ns == 100);
@@ -114,7 +116,7 @@ TEST_CASE("a thread that never leaves its processor needs no entry") {
   WaitAccounts accounts = begun();
   const ThreadTime after[] = {{kTid, 1500}, {Tid{72}, 90}};  // nothing is known of the second
   accounts.close({}, 2000);
-  accounts.freeze(kPid, after, 2000);
+  accounts.freeze({kPid, 3}, after, 2000);
   const ThreadLedgers ledgers = accounts.take();
   REQUIRE(ledgers.count() == 1);
   CHECK(ledgers.threads()[0].cpu_ns == 1000);
@@ -125,6 +127,7 @@ TEST_CASE("a thread that ends while the recording does counts up to its last swi
   WaitAccounts accounts;
   ls_off_cpu running = thread_from(kStart, 0);
   running.pid = 70;
+  running.life = 4;
   running.came_ns = 1900;
   running.left_ran_ns = 860;
   ls_off_cpu waiting = running;
@@ -132,13 +135,13 @@ TEST_CASE("a thread that ends while the recording does counts up to its last swi
   waiting.left_ran_ns = 910;
   const std::pair<Tid, ls_off_cpu> known[] = {{kTid, running}, {Tid{72}, waiting}};
   accounts.close(known, 2000);
-  accounts.freeze(kPid, {}, 2010);
+  accounts.freeze({kPid, 3}, {}, 2010);
   const ThreadLedgers ledgers = accounts.take();
   REQUIRE(ledgers.threads().size() == 2);
   const bool first_runs = ledgers.threads()[0].tid == kTid;
   const ThreadLedger& ran = ledgers.threads()[first_runs ? 0 : 1];
   const ThreadLedger& waited = ledgers.threads()[first_runs ? 1 : 0];
-  CHECK(ran.pid == kPid);
+  CHECK(ran.process == ProcessKey{kPid, 4});
   CHECK(ran.wall_ns == 900);
   CHECK(ran.residue_ns() == 10);
   CHECK(waited.wall_ns == 1000);

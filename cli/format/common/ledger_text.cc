@@ -75,7 +75,7 @@ namespace {
 
 std::string thread_text(const ThreadLedger& thread) {
   return "thread " + std::to_string(raw(thread.tid)) + " of process " +
-         std::to_string(raw(thread.pid)) + ": " + time_text(thread.wall_ns) + " = " +
+         std::to_string(raw(thread.process.pid)) + ": " + time_text(thread.wall_ns) + " = " +
          division_text(thread);
 }
 

@@ -73,6 +73,9 @@ Status check_tables(const Profile& profile) {
     check.refers("waits", i, "label set", profile.waits[i].label_set, profile.label_sets.size());
     check.refers("waits", i, "value type", profile.waits[i].value, profile.values.size());
   }
+  const auto& ledgers = profile.thread_ledgers.threads();
+  for (std::size_t i = 0; i < ledgers.size(); ++i)
+    check.refers("thread ledger", i, "process", ledgers[i].entry, profile.processes.size());
   for (std::size_t i = 0; i < profile.blame.size(); ++i) {
     const BlameRow& row = profile.blame[i];
     check.refers("blame", i, "process", row.process, profile.processes.size());

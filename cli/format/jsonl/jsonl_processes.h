@@ -40,11 +40,24 @@ class JsonlProcesses {
     return known->second;
   }
 
+  // The process of this number, if there is only one.
+  Index only_one_of(Pid pid) {
+    if (only_.empty()) {
+      for (std::size_t i = 0; i < processes_.size(); ++i) {
+        const auto [known, is_new] = only_.try_emplace(raw(processes_[i].pid), Index(i));
+        if (!is_new) known->second = kNoIndex;
+      }
+    }
+    const auto known = only_.find(raw(pid));
+    return known == only_.end() ? kNoIndex : known->second;
+  }
+
  private:
   std::vector<Process>& processes_;
   ReadBudget& budget_;
   bool has_ids_ = true;
   std::unordered_map<std::int32_t, Index, SecretHash> by_pid_;
+  std::unordered_map<std::int32_t, Index, SecretHash> only_;  // of each number, or kNoIndex
 };
 
 }  // namespace labelscope::cli

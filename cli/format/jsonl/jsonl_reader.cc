@@ -249,7 +249,7 @@ std::string_view Reader::take_table_line(const std::string& type, Fields& fields
   if (type == "labels") return place(profile.label_sets, fields, label_set(fields));
   if (type == "waits") return take_waits(fields, profile, outcomes_, processes_, budget_);
   if (type == "blame") return take_blame(fields, profile, outcomes_, processes_, budget_);
-  if (type == "thread_ledger") return take_thread_ledger(fields, profile);
+  if (type == "thread_ledger") return take_thread_ledger(fields, profile, processes_);
   if (type == "other_threads") return take_other_threads(fields, profile);
   return {};  // line of a later version
 }

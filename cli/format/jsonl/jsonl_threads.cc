@@ -32,7 +32,10 @@ ThreadLedger take_times(Fields& fields) {
 }  // namespace
 
 Json thread_ledger_json(const ThreadLedger& thread) {
-  Json line = {{"type", "thread_ledger"}, {"pid", raw(thread.pid)}, {"tid", raw(thread.tid)}};
+  Json line = {{"type", "thread_ledger"},
+               {"process", index_json(thread.entry)},
+               {"pid", raw(thread.process.pid)},
+               {"tid", raw(thread.tid)}};
   add_times(line, thread);
   return line;
 }
@@ -43,9 +46,13 @@ Json other_threads_json(const ThreadLedgers& ledgers) {
   return line;
 }
 
-std::string_view take_thread_ledger(Fields& fields, Profile& profile) {
+std::string_view take_thread_ledger(Fields& fields, Profile& profile, JsonlProcesses& processes) {
   ThreadLedger thread = take_times(fields);
-  thread.pid = Pid{fields.small<std::int32_t>("pid")};
+  thread.process.pid = Pid{fields.small<std::int32_t>("pid")};
+  // There was no reference at first.
+  thread.entry = fields.find("process") != nullptr
+                     ? fields.reference("process", profile.processes.size())
+                     : processes.only_one_of(thread.process.pid);
   thread.tid = Tid{fields.small<std::int32_t>("tid")};
   if (!fields.good()) return "the times of a thread with odd fields";
   profile.thread_ledgers.add(thread);

@@ -6,6 +6,7 @@
 
 #include "cli/format/common/json_values.h"
 #include "cli/format/jsonl/jsonl_fields.h"
+#include "cli/format/jsonl/jsonl_processes.h"
 #include "cli/profile/profile.h"
 
 namespace labelscope::cli {
@@ -15,7 +16,7 @@ Json thread_ledger_json(const ThreadLedger& thread);
 Json other_threads_json(const ThreadLedgers& ledgers);
 
 // They return what is wrong with the line; empty: nothing. ThreadLedgers bounds what they keep.
-std::string_view take_thread_ledger(Fields& fields, Profile& profile);
+std::string_view take_thread_ledger(Fields& fields, Profile& profile, JsonlProcesses& processes);
 std::string_view take_other_threads(Fields& fields, Profile& profile);
 
 }  // namespace labelscope::cli

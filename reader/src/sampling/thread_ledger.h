@@ -15,11 +15,15 @@
 #include <vector>
 
 #include "labelscope/ids.h"
+#include "sampling/process_key.h"
 
 namespace labelscope {
 
 struct ThreadLedger {
-  Pid pid{};
+  // Its process, and the program of it that it ran at last. A profile has an entry for that; the
+  // number alone is what people know.
+  ProcessKey process;
+  std::uint32_t entry = kNoEntry;
   Tid tid{};
   std::uint64_t wall_ns = 0;
   std::uint64_t cpu_ns = 0;
@@ -29,6 +33,7 @@ struct ThreadLedger {
   std::uint64_t open_ns = 0;
   std::uint64_t waits = 0;  // that have ended: so often has it got a processor
 
+  static constexpr std::uint32_t kNoEntry = UINT32_MAX;
   std::int64_t residue_ns() const;
   void add(const ThreadLedger& other);
 };
@@ -42,6 +47,11 @@ class ThreadLedgers {
   void add(const ThreadLedger& thread);
   // Adds the sum of `count` threads that have no line.
   void add_others(const ThreadLedger& sum, std::uint64_t count);
+  // Lets `visit` change each thread that has a line.
+  template <class Visit>
+  void each(const Visit& visit) {
+    for (ThreadLedger& thread : threads_) visit(thread);
+  }
   // Leaves the longest ones. Call it behind the last add().
   void cut();
 

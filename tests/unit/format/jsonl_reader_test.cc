@@ -253,14 +253,39 @@ TEST_CASE("jsonl_reader: two processes of one number stay two") {
   for (const char* name : {"first", "second"}) {
     made.process(7, name, {});
     made.sample(made.thread(7, 7, name), stack, made.labels({}), LS_UNLABELLED);
+    ThreadLedger ledger;
+    ledger.process.pid = Pid{7};
+    ledger.entry = static_cast<Index>(made.profile.processes.size() - 1);
+    ledger.wall_ns = 1;
+    made.profile.thread_ledgers.add(ledger);
   }
-  const auto again = read(written(made.profile));
+  const std::string text = written(made.profile);
+  const auto again = read(text);
   REQUIRE(again);
   REQUIRE(again->profile.threads.size() == 2);
   const RowLabels labels(again->profile);
   CHECK(labels.value(again->profile.rows[0], kCommKey) == "first");
   CHECK(labels.value(again->profile.rows[1], kCommKey) == "second");
   CHECK(labels.value(again->profile.rows[1], kPidKey) == "7");
+  const auto& ledgers = again->profile.thread_ledgers.threads();
+  REQUIRE(ledgers.size() == 2);
+  CHECK(again->profile.processes[ledgers[0].entry].comm == "first");
+  CHECK(again->profile.processes[ledgers[1].entry].comm == "second");
+  Profile both = again->profile;
+  REQUIRE(merge(both, again->profile));
+  CHECK(both.thread_ledgers.threads()[3].entry == ledgers[1].entry + 2);
+  // The lines of threads had the number alone at first.
+  std::string first_text;
+  for (const std::string& line : lines_of(text)) {
+    auto object = nlohmann::ordered_json::parse(line);
+    if (object.at("type") == "thread_ledger") object.erase("process");
+    first_text += object.dump() + '\n';
+  }
+  const auto first = read(first_text);
+  REQUIRE(first);
+  CHECK(first->lost == again->lost);
+  CHECK(first->profile.thread_ledgers.threads()[0].entry == kNoIndex);
+  CHECK(first->profile.thread_ledgers.threads()[0].process.pid == Pid{7});
 }
 
 TEST_CASE("jsonl_reader: numbers that lead nowhere take no memory and are reported") {

@@ -12,13 +12,13 @@ using namespace labelscope::cli;
 
 namespace {
 
-constexpr Pid kServer{100}, kOtherServer{200};
+constexpr ProcessKey kServer{Pid{100}, 1}, kOtherServer{Pid{200}, 2}, kLaterServer{Pid{100}, 3};
 const NameOfNumber kPairs[] = {{"db_oid", "db"}, {"user_oid", "user"}};
 
 // Each process has one thread and one sample.
 class Recorded {
  public:
-  void add(int pid, Pid server, LabelSet labels) {
+  void add(int pid, ProcessKey server, LabelSet labels) {
     Process process;
     process.pid = Pid{pid};
     process.server = server;
@@ -79,6 +79,8 @@ TEST_CASE("learned names: numbers of another server mean nothing") {
   Recorded all;
   all.add(101, kServer, {{"db_oid", "5", 0}});
   all.add(201, kOtherServer, {{"db", "bank", 0}, {"db_oid", "5", 0}});
+  learn_names(kPairs, all.profile);
+  all.add(201, kLaterServer, {{"db", "bank", 0}, {"db_oid", "5", 0}});
   learn_names(kPairs, all.profile);
   CHECK(all.labels_of(0) == LabelSet{{"db_oid", "5", 0}});
   CHECK(all.profile.ledger.counters[Counter::kLabelsLearned] == 0);

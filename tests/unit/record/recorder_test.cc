@@ -337,9 +337,11 @@ class SamplerOfAScript final : public Sampler {
   Status stop(EventHandler&) override { return {}; }
   Counters counters() const override { return {}; }
   std::vector<WaitTotal> wait_totals() const override { return totals; }
+  ThreadLedgers thread_ledgers() const override { return ledgers; }
   std::string_view event_name() const override { return "none"; }
 
   std::vector<WaitTotal> totals;
+  ThreadLedgers ledgers;
   int set = 0;           // calls of set_process()
   bool forgets = false;  // what was sampled is sampled no longer
 
@@ -438,6 +440,11 @@ TEST_CASE("recorder: totals of waits are of the process that has waited, also af
     total.time_ns = 1'000'000 * key.life;
     total.count = 1;
     owned->totals.push_back(total);
+    ThreadLedger ledger;
+    ledger.process = key;
+    ledger.tid = Tid{raw(key.pid)};
+    ledger.wall_ns = total.time_ns;
+    owned->ledgers.add(ledger);
   }
   constexpr std::array kWaits{LS_WAITING};
   Recorder recorder(std::move(owned), {.kinds = kWaits, .period_ns = 1000});
@@ -451,6 +458,36 @@ TEST_CASE("recorder: totals of waits are of the process that has waited, also af
   CHECK(by_name(profile, kChild, &SampleRow::weight_ns) ==
         std::map<std::string, std::uint64_t>{
             {"first", 1'000'000}, {forked, 2'000'000}, {"third", 3'000'000}});
+  std::map<std::string, std::uint64_t> walls;
+  for (const ThreadLedger& ledger : profile.thread_ledgers.threads())
+    walls[profile.processes.at(ledger.entry).comm] += ledger.wall_ns;
+  CHECK(walls == by_name(profile, kChild, &SampleRow::weight_ns));
+}
+
+TEST_CASE("recorder: a server whose first process has the number of another one is another one") {
+  const Pid self{getpid()};
+  const Pid worker{raw(kChild) + 1}, later_worker{raw(kChild) + 2};
+  const ProcessKey first{kChild, 2}, second{kChild, 4};
+  auto owned = std::make_unique<SamplerOfAScript>(std::vector<SamplerOfAScript::Step>{
+      [&](EventHandler& to) { to.on_fork(self, {kChild, 1}); },
+      [&](EventHandler& to) { to.on_exec(first, "server"); },
+      [&](EventHandler& to) { to.on_fork(kChild, {worker, 10}); },
+      [&](EventHandler& to) { to.on_exit(kChild); },
+      [&](EventHandler& to) { to.on_fork(self, {kChild, 3}); },
+      [&](EventHandler& to) { to.on_exec(second, "server"); },
+      [&](EventHandler& to) { to.on_fork(kChild, {later_worker, 20}); },
+  });
+  Recorder recorder(std::move(owned), {.period_ns = 1000});
+  REQUIRE(recorder.add(self));
+  REQUIRE(recorder.start());
+  REQUIRE(recorder.stop());
+  std::vector<ModuleFile> files;
+  const Profile profile = recorder.take_profile(files, 0);
+  std::map<Pid, ProcessKey> servers;
+  for (const Process& process : profile.processes) servers[process.pid] = process.server;
+  CHECK(servers[self] == ProcessKey{self, 100});
+  CHECK(servers[worker] == first);
+  CHECK(servers[later_worker] == second);
 }
 
 TEST_CASE("recorder: a program that executes one of its own name keeps the name") {

@@ -27,7 +27,7 @@ struct Recorded {
       row.weight_ns = static_cast<std::uint64_t>(ms) * kMs;
       profile.rows.push_back(row);
     }
-    thread.pid = Pid{5};
+    thread.process.pid = Pid{5};
     thread.tid = Tid{5};
     thread.wall_ns = 10'000 * kMs;
     thread.cpu_ns = 1000 * kMs;
