@@ -115,8 +115,17 @@ cat pipe >/dev/null &
 reader=$!
 (while echo x; do pause_ms 5; done >pipe) &
 children+=("$reader" "$!")
-run record --mode wall -p "$reader" -d 500ms -o process.jsonl --blame pid --json
+start record --mode wall -p "$reader" -o process.jsonl --blame pid
+wait_until "the recording has begun" begun
+# A processor that is busy gives the two few turns in any time, so turns are waited for.
+reads_before=$(status_line "/proc/$reader/status" voluntary_ctxt_switches)
+has_read() { (($(status_line "/proc/$reader/status" voluntary_ctxt_switches) >= reads_before + 40)); }
+wait_until "it has read what the other one writes" has_read
+kill -INT "$recorder"
+finish
 expect_status "$exit_ok" "a process that waits for another one"
+# While it could run, it waits for whoever has the processor.
+run report process.jsonl --where state=waiting --blame pid --json
 jq -e --arg reader "$reader" '.values[0] | .value == $reader
   and ([.because_of[] | select(.name == "bash")] | .[0].time_ns) / .time_ns > 0.5' \
-  "$work/stdout" >/dev/null || fail "a shell feeds it, and is not blamed"
+  "$work/stdout" >/dev/null || fail "a shell feeds it, and is not blamed: $(cat "$work/stdout")"

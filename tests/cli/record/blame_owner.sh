@@ -16,10 +16,21 @@ children+=("$child")
 start record --mode offcpu -F 199 -p "$program" -p "$child" -o owner.jsonl --blame tenant
 begun() { grep -q '^Recording' "$work/stderr" || is_gone "$recorder"; }
 wait_until "the recording has begun" begun
-# One round of turns takes a part of a second on an emulated processor, and nobody has seen how the
-# waits began in which the recording begins.
+# Nobody has seen how the waits began in which the recording begins, so each thread waits some hundred
+# times more, however long that takes. The first one only waits for its orders.
 slowness=$((${LABELSCOPE_EMULATED:-0} ? 4 : 1))
-is_gone "$recorder" || pause_ms $((slowness * 4000))
+fewest_waits() {
+  local task fewest='' count
+  for task in /proc/"$program"/task/*; do
+    [[ ${task##*/} != "$program" ]] || continue
+    count=$(status_line "$task/status" voluntary_ctxt_switches)
+    [[ -n $fewest ]] && ((fewest <= count)) || fewest=$count
+  done
+  echo "${fewest:-0}"
+}
+waits_before=$(fewest_waits)
+have_waited() { is_gone "$recorder" || (($(fewest_waits) >= waits_before + 600)); }
+wait_until "each thread has waited some hundred times" have_waited
 kill -INT "$recorder" 2>/dev/null || true
 finish
 if too_old_for_waits; then
