@@ -207,12 +207,17 @@ static __always_inline _Bool ls_is_entry_of(const struct ls_process* process, __
   return process->pid == pid && process->pid_again == pid;
 }
 
-/* Copies what a sample needs from the entry of the current process, which is sampled. After an exec
- * the recipes are still those of the old program. Until user space brings the new ones, the process
- * gets the recipe of a library that is being loaded: there may be labels, and a later plan will
- * find them. The same if the entry has become another process's meanwhile: the kernel uses the room
- * of an entry again at once when it is replaced, also while a program that an interrupt has stopped
- * copies it. */
+/* Returns whether what was read of a process's entry was of its program of this life. After an exec
+ * the recipes are still those of the old one. The kernel also uses the room of an entry again at
+ * once when it is replaced, while a program that an interrupt has stopped reads it. */
+static __always_inline _Bool ls_was_of_life(const struct ls_found_process* found, __u32 life) {
+  ls_reload();
+  return life == found->process->life && ls_is_entry_of(found->process, found->pid);
+}
+
+/* Copies what a sample needs from the entry of the current process, which is sampled. If the entry
+ * is not of its program, the process gets the recipe of a library that is being loaded, until user
+ * space brings its own: there may be labels, and a later plan will find them. */
 static __always_inline void ls_copy_process(struct ls_scratch* own,
                                             const struct ls_found_process* found) {
   const struct ls_process* process = found->process;
@@ -220,8 +225,7 @@ static __always_inline void ls_copy_process(struct ls_scratch* own,
   own->life = *found->life;
   own->first_pointer_known = process->first_pointer_known;
   own->plan = process->plan;
-  ls_reload();
-  if (own->life != process->life || !ls_is_entry_of(process, found->pid)) {
+  if (!ls_was_of_life(found, own->life)) {
     own->reading.recipes.count = 1;
     own->reading.recipes.recipe[0].kind = LS_RECIPE_NOT_RELOCATED;
   }

@@ -391,6 +391,30 @@ TEST_CASE("off_cpu: what is not recorded has no waits, and ceases to have some")
   CHECK(machine.waited("acme") == 10 * kUs);
 }
 
+TEST_CASE("off_cpu: a process without publishers has no labels once its recipes are its program's") {
+  OneThread of;
+  constexpr std::uint32_t kPid = 100;
+  auto process = value_of<ls_process>("processes", kPid);
+  process.recipes.count = 0;
+  put("processes", kPid, process);
+  wait(of.machine, of.thread, 10 * kUs);
+  CHECK(of.machine.waited("#" + std::to_string(LS_UNLABELLED)) == 10 * kUs);
+  const auto not_yet = [&] {
+    return of.machine.waited("#" + std::to_string(LS_UNREADABLE_NOT_RELOCATED));
+  };
+  // It has executed another program, which may have some.
+  put("lives", kPid, process.life + 1);
+  wait(of.machine, of.thread, 20 * kUs);
+  CHECK(not_yet() == 20 * kUs);
+  // The entry becomes another process's while it is read.
+  put("lives", kPid, process.life);
+  process.pid_again = kPid + 1;
+  put("processes", kPid, process);
+  wait(of.machine, of.thread, 40 * kUs);
+  CHECK(not_yet() == 60 * kUs);
+  CHECK(of.machine.waited("#" + std::to_string(LS_UNLABELLED)) == 10 * kUs);
+}
+
 TEST_CASE("off_cpu: a child counts from its exec on") {
   Machine machine(false);
   FakeThread& child = machine.process(100);
