@@ -196,6 +196,15 @@ static __always_inline void ls_blame_task(struct ls_blamed* who, struct task_str
   BPF_CORE_READ_STR_INTO(&who->comm, task, group_leader, comm);
 }
 
+/* Says that a thread which is recorded is to blame, with labels that were read before. */
+static __always_inline void ls_blame_known(struct ls_blamed* who, const struct ls_off_cpu* thread,
+                                           __u64 labels) {
+  who->kind = LS_BLAME_THREAD;
+  who->pid = thread->pid;
+  who->life = thread->life;
+  who->labels = labels == LS_LABELS_LATER ? LS_UNREADABLE_NOT_RESIDENT : labels;
+}
+
 /* Says who ends, if a thread that is recorded does. It has cleared its labels itself, or its memory
  * is gone, and so may be its process. What it had at its last switch is what it has worked for. */
 static __always_inline _Bool ls_blame_ending(struct ls_blamed* who, const struct task_struct* task,
@@ -203,11 +212,7 @@ static __always_inline _Bool ls_blame_ending(struct ls_blamed* who, const struct
   if (!(task->flags & LS_TASK_EXITING)) return 0;
   const struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread) return 0;
-  who->kind = LS_BLAME_THREAD;
-  who->pid = ids.pid;
-  who->life = thread->life;
-  who->labels = thread->last_labels ? thread->last_labels : thread->blame_labels;
-  if (who->labels == LS_LABELS_LATER) who->labels = LS_UNREADABLE_NOT_RESIDENT;
+  ls_blame_known(who, thread, thread->last_labels ? thread->last_labels : thread->blame_labels);
   return 1;
 }
 
@@ -368,22 +373,35 @@ static __always_inline void ls_blame_late(const struct ls_off_cpu* thread, __u64
 
 /* ---- who has a processor */
 
+/* Says who leaves the processor `now`. If ls_leave() has just seen it leave, it is a thread that is
+ * recorded, and its entry has all: most of the time there is nothing else to look up. */
+static __always_inline void ls_blame_leaving(struct ls_blamed* who, struct task_struct* leaves,
+                                             __u64 now) {
+  struct ls_ids ids = ls_ids_of_argument(leaves);
+  struct ls_found_process found = {.pid = ids.pid};
+  if (ls_blame_ending(who, leaves, ids)) return;
+  if (!ls_may_be_recorded(ids.pid)) {
+    ls_blame_task(who, leaves, ids, &found);
+    return;
+  }
+  const struct ls_off_cpu* thread = ls_off_cpu_of(ids);
+  if (thread && thread->left_ns == now) {
+    ls_blame_known(who, thread, thread->blame_labels);
+    return;
+  }
+  found = ls_find_process(ids.pid);
+  ls_blame_task(who, leaves, ids, &found);
+  if (thread && who->kind == LS_BLAME_THREAD) ls_blame_known(who, thread, thread->blame_labels);
+}
+
 /* Notes that this thread leaves the processor. Its labels are those of `off_cpu_threads`, which
  * were read a moment ago. */
 static __always_inline void ls_end_turn(struct task_struct* leaves, __u64 now) {
   struct ls_processor* here = ls_this_processor();
   if (!here) return;
   struct ls_turn* turn = &here->turns[here->turns_ended % LS_TURNS];
-  struct ls_ids ids = ls_ids_of_argument(leaves);
-  struct ls_found_process found = ls_find_process(ids.pid);
   struct ls_blamed who = {};
-  const _Bool ends = ls_blame_ending(&who, leaves, ids);
-  if (!ends) ls_blame_task(&who, leaves, ids, &found);
-  if (!ends && who.kind == LS_BLAME_THREAD) {
-    const struct ls_off_cpu* thread = ls_off_cpu_of(ids);
-    if (thread) who.labels = thread->blame_labels;
-    if (who.labels == LS_LABELS_LATER) who.labels = LS_UNREADABLE_NOT_RESIDENT;
-  }
+  ls_blame_leaving(&who, leaves, now);
   turn->who = who;
   turn->end_ns = now;
   here->turns_ended++;

@@ -162,3 +162,18 @@ TEST_CASE("key choice: a set of blame for which the ring has no room is sent the
   for (const ls_label_set_head& head : told) of_choice += head.choice == LS_CHOICE_OF_BLAME;
   CHECK(of_choice == 2);
 }
+
+TEST_CASE("key choice: those that had the processor have few labels, too") {
+  Two of;
+  FakeThread& other = of.machine.thread(100, 102);
+  Machine::choose(LS_CHOICE_OF_BLAME, LS_KEYS_ONLY, {"tenant"});
+  for (int i = 0; i < 10; ++i) {
+    of.set_labels("acme", of.victim);
+    of.machine.change(kCpu, &other, Leaving::kPreempted);
+    of.machine.pass(10 * kUs);
+    of.set_labels(i % 2 == 0 ? "globex" : "initech", other);
+    of.machine.change(kCpu, &of.victim);
+    of.machine.pass(kUs);
+  }
+  CHECK(of.of_blame(2) == 100 * kUs);
+}
