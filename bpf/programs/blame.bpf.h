@@ -118,7 +118,7 @@ static __always_inline struct ls_processor* ls_this_processor(void) {
  * programs the addresses of its variables only with CONFIG_KALLSYMS_ALL.) */
 static __always_inline __u32 ls_preempt_count(void) {
   const struct task_struct___ls_queue* task = (void*)bpf_get_current_task_btf();
-  __u64 queue = (__u64)BPF_CORE_READ(task, se.cfs_rq, rq);
+  __u64 queue = (__u64)BPF_CORE_READ(task->se.cfs_rq, rq);
   __u32 count = 0;
   bpf_probe_read_kernel(&count, sizeof(count), (void*)(queue + config.preempt_count_distance));
   return count;
