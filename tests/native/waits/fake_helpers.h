@@ -102,6 +102,7 @@ static inline long bpf_get_current_comm(void* out, __u32 size) {
 }
 static inline __u32 bpf_get_smp_processor_id(void) { return fake_machine.processor; }
 static inline __u64 bpf_ktime_get_ns(void) { return fake_machine.now_ns; }
+static inline __u64 bpf_jiffies64(void) { return fake_machine.now_ns / 4000000; }
 static inline __u32 bpf_get_prandom_u32(void) { return fake_machine.random++ * 0x9e3779b1U; }
 static inline struct fake_registers* bpf_task_pt_regs(struct task_struct* task) {
   return &task->registers;

@@ -536,6 +536,26 @@ TEST_CASE("off_cpu: a number that the kernel has forgotten is sent again") {
   CHECK(of.machine.times_named("acme") == 2);
 }
 
+TEST_CASE("off_cpu: and so is one that a thread remembers, at the latest some milliseconds after") {
+  OneThread of;
+  set_map_size("label_numbers", 1);
+  FakeThread& second = of.machine.thread(100, 101);
+  const auto stays = [&] {
+    wait(of.machine, of.thread, 10 * kUs);
+    of.machine.pass(kUs);
+  };
+  for (int i = 0; i < 3; ++i) stays();
+  CHECK(of.machine.times_named("acme") == 1);
+  of.machine.label(second, "globex");
+  of.machine.change(kCpu, &second);
+  wait(of.machine, second, kUs);
+  of.machine.pass(10'000 * kUs);
+  of.machine.change(kCpu, &of.thread);
+  for (int i = 0; i < 3; ++i) stays();
+  CHECK(of.machine.times_named("acme") == 2);
+  CHECK(of.machine.times_named("globex") == 1);
+}
+
 TEST_CASE("off_cpu: totals of the new generation are others") {
   OneThread of;
   wait(of.machine, of.thread, 10 * kUs);
