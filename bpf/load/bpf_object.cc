@@ -463,6 +463,14 @@ std::vector<ls_ending> BpfObject::unsent_ends() const {
   return endings_in<ls_end_key>(unsent_ends_fd_);
 }
 
+std::vector<ls_ending> BpfObject::take_unsent_ends() {
+  std::vector<ls_ending> all;
+  for (const auto& [key, ending] : entries_of<ls_end_key, ls_ending>(unsent_ends_fd_)) {
+    if (bpf_map_delete_elem(unsent_ends_fd_, &key) == 0) all.push_back(ending);
+  }
+  return all;
+}
+
 Status BpfObject::set_wait_unit(std::uint64_t unit_ns) {
   const std::uint32_t zero = 0;
   if (bpf_map_update_elem(map_fd(object_, "off_cpu_unit"), &zero, &unit_ns, BPF_ANY) == 0) {

@@ -69,6 +69,8 @@ class BpfObject {
   std::vector<ls_ending> endings() const;
   // Returns threads that have been freed, but whose records found no room.
   std::vector<ls_ending> unsent_ends() const;
+  // The same, and forgets them.
+  std::vector<ls_ending> take_unsent_ends();
   // Waits count from start_waits() to stop_waits(), if the mode samples waits.
   Status start_waits();
   void stop_waits();

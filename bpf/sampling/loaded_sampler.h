@@ -85,6 +85,7 @@ class LoadedSampler final : public BpfSampler {
   Status start() override;
   Status wake_on(int fd) override;
   Status drain(EventHandler& handler, std::chrono::milliseconds timeout) override;
+  Status cut(EventHandler& handler) override;
   Status stop(EventHandler& handler) override;
   Counters counters() const override;
   std::string_view event_name() const override { return events_->name(); }

@@ -144,6 +144,33 @@ void LoadedSampler::freeze_clocks() {
   }
 }
 
+// Times are read when all records are taken that there are, and handed out before any other. So a
+// thread whose end comes later has not ended yet for the handler, and one that has ended is not
+// among those that are read.
+Status LoadedSampler::cut(EventHandler& handler) {
+  if (waits_) return Error{ErrorCode::kUnsupported, "recordings of waits have one window"};
+  do {
+    if (Status status = consume(handler); !status) return status;
+  } while (more_);
+  for (const ls_ending& ending : object_->take_unsent_ends()) take_ending(ending);
+  auto all = thread_times_.read_once_more();
+  if (!all) {
+    all.emplace();
+    for (const Pid pid : object_->pids()) {
+      if (auto times = read_thread_times(pid)) all->emplace(pid, *std::move(times));
+    }
+  }
+  const std::uint64_t now_ns = monotonic_ns();
+  for (const auto& [pid, times] : *all) {
+    if (!processes_->contains(pid)) continue;  // its fork is still to come
+    for (const ThreadTime& thread : times) {
+      const auto time = clocks_.at(pid, thread.tid, thread.identity, thread.ran_ns);
+      handler.on_thread_time(key_of(pid), time.tid, now_ns, time.ran_ns);
+    }
+  }
+  return {};
+}
+
 Status LoadedSampler::stop(EventHandler& handler) {
   if (final_) return {};
   if (Status status = events_->disable(); !status) return status;

@@ -39,6 +39,16 @@ std::optional<ThreadTimes::ByProcess> ThreadTimes::read() {
   if (iterators_.empty()) return std::nullopt;
   const UniqueFd iterator = std::move(iterators_.back());
   iterators_.pop_back();
+  return read(iterator);
+}
+
+std::optional<ThreadTimes::ByProcess> ThreadTimes::read_once_more() {
+  if (link_ == nullptr) return std::nullopt;
+  const UniqueFd iterator(bpf_iter_create(bpf_link__fd(link_)));
+  return iterator.valid() ? read(iterator) : std::nullopt;
+}
+
+std::optional<ThreadTimes::ByProcess> ThreadTimes::read(const UniqueFd& iterator) {
   ByProcess all;
   std::array<ls_thread_time, kMostTimes> times;
   const auto bytes = std::as_writable_bytes(std::span(times));

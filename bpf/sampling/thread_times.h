@@ -26,12 +26,16 @@ class ThreadTimes {
   ThreadTimes(const ThreadTimes&) = delete;
   ThreadTimes& operator=(const ThreadTimes&) = delete;
 
-  // Prepares so many reads, because labelscope gives up the right to begin one.
+  // Prepares so many reads, because labelscope may give up the right to begin one.
   Status open(const bpf_object* object, unsigned reads);
   // Returns nothing if no read was prepared, or if it fails.
   std::optional<ByProcess> read();
+  // Does not use up what was prepared. Returns nothing if the right is gone, or if it fails.
+  std::optional<ByProcess> read_once_more();
 
  private:
+  static std::optional<ByProcess> read(const UniqueFd& iterator);
+
   bpf_link* link_ = nullptr;
   std::vector<UniqueFd> iterators_;  // each can be read once
 };

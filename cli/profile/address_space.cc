@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/clock.h"
+#include "cli/profile/used_part.h"
 #include "elf/elf_image.h"
 #include "process/link_map.h"
 #include "process/one_look.h"
@@ -137,24 +139,61 @@ Index ModuleTable::kernel() {
   return kernel_;
 }
 
+// Finds out what a module's file is worth now: it may have been written anew since it was mapped.
+void ModuleTable::settle(Index index, ProfileModule& module, ModuleFile& file) {
+  const bool given_up = file != nullptr && !file->valid();
+  if (given_up) module.symbol_problem = open_.given_up_text();
+  if (leaves_files_) return;
+  if (file != nullptr && !given_up && states_[index].is_outdated(*file)) {
+    file.reset();
+    module.symbol_problem = "the file was written anew since this code was mapped";
+  }
+  const auto generated = generated_.find(index);
+  if (generated == generated_.end()) return;
+  PerfMaps::MapFile map = perf_maps_.find(generated->second);
+  file = std::move(map.file);
+  module.symbol_problem = std::move(map.problem);
+  module.first_map_bytes = map.first_bytes;
+}
+
 std::vector<ProfileModule> ModuleTable::take(std::vector<ModuleFile>& files) {
-  for (std::size_t i = 0; i < modules_.size(); ++i) {
-    const bool given_up = files_[i] != nullptr && !files_[i]->valid();
-    if (given_up) modules_[i].symbol_problem = open_.given_up_text();
-    if (files_[i] == nullptr || given_up || leaves_files_) continue;
-    if (!states_[i].is_outdated(*files_[i])) continue;
-    files_[i].reset();
-    modules_[i].symbol_problem = "the file was written anew since this code was mapped";
-  }
-  for (const auto& [index, maker] : generated_) {
-    if (leaves_files_) break;
-    PerfMaps::MapFile map = perf_maps_.find(maker);
-    files_[index] = std::move(map.file);
-    modules_[index].symbol_problem = std::move(map.problem);
-    modules_[index].first_map_bytes = map.first_bytes;
-  }
+  for (Index i = 0; i < modules_.size(); ++i) settle(i, modules_[i], files_[i]);
   files = std::move(files_);
   return std::move(modules_);
+}
+
+std::vector<ProfileModule> ModuleTable::copy(const std::vector<Index>& numbers,
+                                             std::vector<ModuleFile>& files) {
+  std::vector<ProfileModule> modules;
+  files.clear();
+  for (Index i = 0; i < modules_.size() && i < numbers.size(); ++i) {
+    if (numbers[i] == kNoIndex) continue;
+    modules.push_back(modules_[i]);
+    files.push_back(files_[i]);
+    settle(i, modules.back(), files.back());
+  }
+  return modules;
+}
+
+void ModuleTable::keep(const std::vector<Index>& numbers) {
+  keep_numbered(modules_, numbers);
+  keep_numbered(files_, numbers);
+  keep_numbered(states_, numbers);
+  for (auto entry = known_.begin(); entry != known_.end();) {
+    entry->second = Renumbering::of(numbers, entry->second);
+    entry = entry->second == kNoIndex ? known_.erase(entry) : std::next(entry);
+  }
+  std::map<Index, Pid> generated;
+  std::set<Pid> makers;
+  for (const auto& [index, maker] : generated_) {
+    const Index number = Renumbering::of(numbers, index);
+    if (number == kNoIndex) continue;
+    generated.emplace(number, maker);
+    makers.insert(maker);
+  }
+  perf_maps_.keep(makers);
+  generated_ = std::move(generated);
+  kernel_ = Renumbering::of(numbers, kernel_);
 }
 
 Status AddressSpace::load(const Target& process, Address sampled) {
@@ -357,6 +396,16 @@ bool AddressSpace::maps_file(std::string_view part) const {
 
 Index AddressSpace::program(const FindProcess& process) {
   return program_ == nullptr ? kNoIndex : module_of(*program_, process);
+}
+
+void AddressSpace::renumber(const std::vector<Index>& numbers, std::set<const void*>& done) {
+  const auto change = [&](const std::shared_ptr<Region>& region) {
+    // Without a module it gets one again with its next sample.
+    if (region && done.insert(region.get()).second)
+      region->module = Renumbering::of(numbers, region->module);
+  };
+  for (const auto& [start, range] : ranges_) change(range.region);
+  change(program_);
 }
 
 }  // namespace labelscope::cli

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -46,12 +47,24 @@ class ModuleTable {
   const std::vector<ModuleFile>& module_files() const { return files_; }
   // Of these, when they were mapped.
   const std::vector<FileState>& file_states() const { return states_; }
-  // Moves everything out; the table is empty afterwards. `files` is parallel to the modules.
   // Files are not looked at any more: one of them may not answer.
   void leave_files() { leaves_files_ = true; }
+  // Moves everything out; the table is empty afterwards. `files` is parallel to the modules.
   std::vector<ProfileModule> take(std::vector<ModuleFile>& files);
+  // Returns copies of those that have a number (used_part.h), as they are now.
+  std::vector<ProfileModule> copy(const std::vector<Index>& numbers,
+                                  std::vector<ModuleFile>& files);
+  // Keeps what was found out about a module when its addresses were named.
+  void keep_names(Index index, const ProfileModule& named) {
+    modules_[index].build_id = named.build_id;
+    modules_[index].symbol_problem = named.symbol_problem;
+  }
+  // Forgets those that have no number, and calls the others by theirs. Address spaces need
+  // AddressSpace::renumber().
+  void keep(const std::vector<Index>& numbers);
 
  private:
+  void settle(Index index, ProfileModule& module, ModuleFile& file);
   std::vector<ProfileModule> modules_;
   std::vector<ModuleFile> files_;  // parallel to modules_
   std::vector<FileState> states_;  // likewise: of the files when they were mapped
@@ -116,6 +129,8 @@ class AddressSpace {
   Index program(const FindProcess& process = {});
   // Returns whether a file with this in its path is mapped, with or without samples.
   bool maps_file(std::string_view part) const;
+  // Behind ModuleTable::keep(), for each address space once. `done`: what others have renumbered.
+  void renumber(const std::vector<Index>& numbers, std::set<const void*>& done);
   // Changes when an address may belong to something else than before. Then clear caches that have
   // addresses as keys.
   std::uint64_t epoch() const { return epoch_; }

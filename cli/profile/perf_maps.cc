@@ -135,4 +135,8 @@ PerfMaps::MapFile PerfMaps::find(Pid pid) {
   return {maker.file, maker.problem, maker.first_bytes};
 }
 
+void PerfMaps::keep(const std::set<Pid>& pids) {
+  std::erase_if(makers_, [&](const auto& entry) { return !pids.contains(entry.first); });
+}
+
 }  // namespace labelscope::cli

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "cli/profile/profile.h"
@@ -38,6 +39,8 @@ class PerfMaps {
   };
   // Call it at the end of the recording.
   MapFile find(Pid pid);
+  // Forgets all other processes.
+  void keep(const std::set<Pid>& pids);
 
  private:
   struct Maker {

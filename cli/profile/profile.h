@@ -80,6 +80,8 @@ struct Location {
   std::vector<SourceLine> lines;  // innermost (most inlined) first; empty until symbolized
   // True if a frame pointer led here, because the called code has no call frame information.
   bool by_frame_pointer = false;
+  // True if its names were looked for, in this window or in one before.
+  bool was_named = false;
 
   // Returns whether the function has a name from a symbol table or debug information.
   bool has_name() const { return !lines.empty() && !lines.back().system_name.empty(); }

@@ -3,6 +3,8 @@
 #include "cli/profile/profile_builder.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "cli/profile/index_table.h"
 #include "cli/profile/label_sets.h"
@@ -243,16 +245,72 @@ Index ProfileBuilder::intern_label_set(LabelSet labels) {
   return known;
 }
 
-Profile ProfileBuilder::take(const KernelTotals& totals) {
+Profile& ProfileBuilder::end_window(const KernelTotals& totals) {
   enter_waiting();
   fit_totals();
-  profile_.ledger.time = accounts_.settle(totals);
-  profile_.ledger.time.attributed_ns += weighed_ns_;
+  profile_.ledger.time = accounts_.cut(totals);
+  profile_.ledger.time.attributed_ns += std::exchange(weighed_ns_, 0);
   profile_.ledger.time.unsampled_ns += unsampled_ns_;
-  profile_.ledger.time.unsampled_waits_ns = unsampled_ns_;
+  profile_.ledger.time.unsampled_waits_ns = std::exchange(unsampled_ns_, 0);
+  return profile_;
+}
+
+Profile ProfileBuilder::move_out() {
   // What comes next needs memory, too.
   for (IndexTable* table : {&stacks_, &label_sets_, &locations_, &rows_}) *table = {};
   return std::move(profile_);
+}
+
+Profile ProfileBuilder::begin_window(const Renumbering& numbers) {
+  rows_ = {};
+  merged_waits_ = merged_blame_ = 0;
+  unknown_ = {};
+  has_totals_ = false;
+  Profile window = take_window(profile_, numbers);
+  window.has_blame = std::exchange(profile_.has_blame, false);
+  return window;
+}
+
+void ProfileBuilder::keep(const Renumbering& numbers) {
+  renumber(profile_, numbers);
+  keep_numbered(profile_.processes, numbers.processes);
+  keep_numbered(profile_.threads, numbers.threads);
+  keep_numbered(profile_.locations, numbers.locations);
+  keep_numbered(profile_.stacks, numbers.stacks);
+  keep_numbered(profile_.label_sets, numbers.label_sets);
+  std::unordered_set<Index> unknown;
+  for (const Index stack : with_unknown_module_) {
+    const Index number = Renumbering::of(numbers.stacks, stack);
+    if (number != kNoIndex) unknown.insert(number);
+  }
+  with_unknown_module_ = std::move(unknown);
+  // They are decoded again when they come.
+  decoded_.clear();
+  with_reason_.clear();
+  sets_with_reason_ = 0;
+  for (IndexTable* table : {&stacks_, &label_sets_, &locations_}) *table = {};
+  const auto enter_all = [](IndexTable& table, const auto& elements) {
+    const std::span all(elements);
+    for (std::size_t i = 0; i < all.size(); ++i) table.find_or_insert(all[i], all.first(i));
+  };
+  enter_all(stacks_, profile_.stacks);
+  enter_all(label_sets_, profile_.label_sets);
+  for (Index i = 0; i < profile_.locations.size(); ++i) {
+    locations_.find_or_insert(
+        hash_of_place(profile_.locations[i]), i, [](Index) { return false; },
+        [&](Index index) { return hash_of_place(profile_.locations[index]); });
+  }
+}
+
+// Stacks and labels are met again by their bytes.
+void ProcessContext::renumber(const Renumbering& numbers) {
+  row = Renumbering::of(numbers.processes, row);
+  auto threads = std::move(caches.threads);
+  caches = {};
+  for (auto& [tid, thread] : threads) {
+    thread.row = Renumbering::of(numbers.threads, thread.row);
+    if (thread.row != kNoIndex) caches.threads.emplace(tid, thread);
+  }
 }
 
 }  // namespace labelscope::cli

@@ -28,6 +28,7 @@
 #include "cli/profile/numbered_labels.h"
 #include "cli/profile/profile.h"
 #include "cli/profile/time_accounts.h"
+#include "cli/profile/used_part.h"
 #include "sampling/sampler.h"
 #include "sources/label_codec.h"
 
@@ -69,6 +70,8 @@ struct ProcessContext {
     std::unordered_set<std::uint64_t> unknown_modules;   // of these, those of kUnknownModule
     std::unordered_map<std::int32_t, KnownThread> threads;  // by number
   } caches;
+  // Behind ProfileBuilder::keep().
+  void renumber(const Renumbering& numbers);
 };
 
 // What the builder needs to know about a process for the totals of its waits.
@@ -148,10 +151,32 @@ class ProfileBuilder {
     std::uint64_t blamed_waits = 0;
   };
   const LeftOut& left_out() const { return left_out_; }
-  // Settles the accounts, and fits the weights of waits, which have errors of chance, to their
-  // totals. Moves out threads, locations, stacks, label sets and rows, and the ledger of time. The
-  // caller fills in the rest of the Profile.
-  Profile take(const KernelTotals& totals = {});
+  // Ends a window: settles the accounts, and fits the weights of waits, which have errors of
+  // chance, to their totals. Returns the window's rows, with the ledger of their time, among all
+  // that is known. The caller completes them, and calls move_out() or begin_window().
+  Profile& end_window(const KernelTotals& totals);
+  // Moves everything out: nothing comes any more.
+  Profile move_out();
+  Profile take(const KernelTotals& totals = {}) {
+    end_window(totals);
+    return move_out();
+  }
+  // Moves out the window's rows, with copies of what they use. What comes now is of the next one.
+  // `numbers`: of what they use.
+  Profile begin_window(const Renumbering& numbers);
+  // Keeps the names of a location, so that windows to come have them.
+  void keep_names(Index location, const Location& named) {
+    profile_.locations[location].lines = named.lines;
+    profile_.locations[location].was_named = true;
+  }
+  // Forgets what has no number, and calls all else by its number. Call it between two windows, and
+  // ProcessContext::renumber() for each process.
+  void keep(const Renumbering& numbers);
+  // How many entries all tables have.
+  std::size_t size() const {
+    return profile_.processes.size() + profile_.threads.size() + profile_.locations.size() +
+           profile_.stacks.size() + profile_.label_sets.size();
+  }
 
  private:
   struct Decoded {  // the result of decoding label bytes

@@ -175,7 +175,7 @@ void ProfileBuilder::keep_largest_totals() {
 
 void ProfileBuilder::fit_totals() {
   if (!has_totals_) return;
-  for (const WaitTotal& total : unnamed_)
+  for (const WaitTotal& total : std::exchange(unnamed_, {}))
     unknown_.of_others[value_of(total.kind)] += total.time_ns;
   keep_largest_totals();
   left_out_.blamed_waits += keep_largest(profile_.blame, limits_.blame);

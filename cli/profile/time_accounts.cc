@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace labelscope::cli {
@@ -16,6 +17,8 @@ constexpr std::uint64_t kShortestStretch = 50'000'000;
 constexpr std::uint64_t kLongestTick = 10'000'000;
 // A thread's clock may stand still. Its stretch must not grow for ever.
 constexpr std::size_t kMostSamples = 65536;
+// The end of a thread may be lost. If nothing is heard of it in so many windows, it is forgotten.
+constexpr unsigned kSilentWindows = 8;
 
 }  // namespace
 
@@ -93,25 +96,21 @@ void TimeAccounts::add_sample(ProcessKey process, Tid tid, std::uint64_t time_ns
   // open now, and changes no time. If a younger one has much less time, another thread has this
   // number now, and the end of the first one was lost.
   const bool is_older = time_ns < thread.last_time_ns;
-  const bool is_first = thread.last_row == kNoIndex;
+  const bool is_first = !thread.is_known;
   if (!is_first && !is_older && thread.process != process) {
-    // The same thread goes on in another program if its time does.
-    const bool goes_on =
-        thread.process.pid == process.pid && thread_ns + stretch_ns_ >= thread.last_ns;
-    const std::uint64_t last_ns = thread.last_ns;
-    close(thread, last_ns, !goes_on);
-    thread = {};
-    if (goes_on) thread.begun_ns = thread.last_ns = last_ns;
+    change_process(thread, process, thread_ns);
   } else if (!is_first && !is_older && thread_ns + stretch_ns_ < thread.last_ns) {
     close(thread, thread.last_ns);
     thread = {};
   }
   if (is_first || !is_older) {
+    thread.is_known = true;
     thread.process = process;
     thread.last_ns = std::max(thread.last_ns, thread_ns);
     thread.last_time_ns = time_ns;
     thread.last_row = row;
   }
+  thread.is_sampled = true;
   thread.samples.push_back(row);
   const std::uint64_t ran_ns = thread.last_ns - thread.begun_ns;
   if (ran_ns < stretch_ns_ && thread.samples.size() < kMostSamples) return;
@@ -128,7 +127,7 @@ void TimeAccounts::close(OpenThread& thread, std::uint64_t thread_ns, bool ends)
   NumberAccount& number = numbers_[raw(thread.process.pid)];
   number.known_ns += rest_ns;
   if (ends) number.tails_ns += std::min(thread.shared_ns + rest_ns, kLongestTick);
-  if (thread.has_account) {
+  if (thread.has_account && (!thread.samples.empty() || thread.last_row != kNoIndex)) {
     if (thread.samples.empty()) thread.samples.push_back(thread.last_row);
     share(rest_ns, thread.samples);
     return;
@@ -136,6 +135,44 @@ void TimeAccounts::close(OpenThread& thread, std::uint64_t thread_ns, bool ends)
   Pool pool{.time_ns = rest_ns, .samples = {}};
   for (const Index row : thread.samples) pool.samples.add(row, 1);
   if (!settle(pool)) number.pools[thread.process.life].take(pool);
+}
+
+// The number is of a thread of another process now, or its own has executed another program: the
+// same thread goes on there if its time does.
+void TimeAccounts::change_process(OpenThread& thread, ProcessKey process, std::uint64_t thread_ns) {
+  const bool goes_on =
+      thread.process.pid == process.pid && thread_ns + stretch_ns_ >= thread.last_ns;
+  const std::uint64_t last_ns = thread.last_ns;
+  close(thread, last_ns, !goes_on);
+  thread = {};
+  if (goes_on) thread.begun_ns = thread.last_ns = last_ns;
+}
+
+// A thread that goes on does so in another window, where none of its rows is known.
+bool TimeAccounts::interrupt(OpenThread& thread) {
+  close(thread, thread.last_ns, !thread.is_advanced);
+  thread.silent = thread.is_advanced || thread.is_sampled ? 0 : thread.silent + 1;
+  thread.shared_ns += thread.last_ns - thread.begun_ns;
+  thread.begun_ns = thread.last_ns;
+  thread.last_row = kNoIndex;
+  thread.samples.clear();
+  thread.has_account = thread.is_sampled = thread.is_advanced = false;
+  return thread.silent < kSilentWindows;
+}
+
+void TimeAccounts::advance_thread(ProcessKey process, Tid tid, std::uint64_t time_ns,
+                                  std::uint64_t thread_ns) {
+  OpenThread& thread = threads_[raw(tid)];
+  if (thread.is_known && thread.process != process) {
+    change_process(thread, process, thread_ns);
+  } else if (thread.is_known && thread_ns + stretch_ns_ < thread.last_ns) {
+    close(thread, thread.last_ns);
+    thread = {};
+  }
+  thread.is_known = thread.is_advanced = true;
+  thread.process = process;
+  thread.last_ns = std::max(thread.last_ns, thread_ns);
+  thread.last_time_ns = std::max(thread.last_time_ns, time_ns);
 }
 
 void TimeAccounts::end_thread(ProcessKey process, Tid tid, std::uint64_t thread_ns) {
@@ -177,8 +214,10 @@ std::uint64_t TimeAccounts::room_for(Pool& pool, std::uint64_t time_ns) const {
   return std::min(time_ns, room - std::min(room, pool.time_ns));
 }
 
-TimeLedger TimeAccounts::settle(const KernelTotals& totals) {
-  for (auto& [tid, thread] : std::exchange(threads_, {})) close(thread, thread.last_ns);
+TimeLedger TimeAccounts::cut(const KernelTotals& totals) {
+  for (auto thread = threads_.begin(); thread != threads_.end();) {
+    thread = interrupt(thread->second) ? std::next(thread) : threads_.erase(thread);
+  }
   Pool all;
   std::uint64_t known_ns = 0;
   std::uint64_t beyond_threads_ns = 0;
@@ -223,8 +262,8 @@ TimeLedger TimeAccounts::settle(const KernelTotals& totals) {
     share(all);
   }
   ledger_.lost_ns += lost_ns;
-  if (ledger_.attributed_ns == 0) {
-    // The kernel did not report the time, or it was less than a tick. So each sample stands for a
+  if (ledger_.attributed_ns == 0 && !has_time_) {
+    // The kernel does not report the time, or it was less than a tick. So each sample stands for a
     // period.
     for (SampleRow& row : profile_.rows) {
       // Waits have weights of their own, be they 0.
@@ -233,7 +272,8 @@ TimeLedger TimeAccounts::settle(const KernelTotals& totals) {
       ledger_.attributed_ns += row.weight_ns;
     }
   }
-  return ledger_;
+  has_time_ |= known_ns != 0;
+  return std::exchange(ledger_, {});
 }
 
 }  // namespace labelscope::cli

@@ -57,11 +57,20 @@ class TimeAccounts {
   // sum of their threads was never sampled, or lost; what is left of that sum beyond `most_ns` was
   // counted twice. Call it once for each number.
   void set_process_time(Pid pid, std::uint64_t least_ns, std::uint64_t most_ns);
-  // Shares out what is left. Call it once.
-  TimeLedger settle(const KernelTotals& totals);
+  // A thread goes on, and has run for so long at that time. Call it for each thread before cut(),
+  // so that the time of a window is in that window.
+  void advance_thread(ProcessKey process, Tid tid, std::uint64_t time_ns, std::uint64_t thread_ns);
+  // Shares out what is left, and begins anew with the threads as they are: what they run from here
+  // on belongs to the next window, whose rows are others. Returns the ledger of the time since the
+  // last cut.
+  TimeLedger cut(const KernelTotals& totals);
 
  private:
   struct OpenThread {
+    bool is_known = false;     // by a sample, or by advance_thread()
+    bool is_sampled = false;   // in this window
+    bool is_advanced = false;  // likewise
+    unsigned silent = 0;       // so many windows had neither
     ProcessKey process;
     std::uint64_t begun_ns = 0;  // where the stretch begins
     std::uint64_t last_ns = 0;
@@ -107,6 +116,9 @@ class TimeAccounts {
   void share(Pool& pool);
   // `ends`: the thread does not go on as another program.
   void close(OpenThread& thread, std::uint64_t thread_ns, bool ends = true);
+  // Returns false if it has ended: for some windows nothing has been heard of it.
+  bool interrupt(OpenThread& thread);
+  void change_process(OpenThread& thread, ProcessKey process, std::uint64_t thread_ns);
   // Returns how much of `time_ns`, of unlike programs, the samples of this account can stand for.
   std::uint64_t room_for(Pool& pool, std::uint64_t time_ns) const;
   // Shares out the account if it is as long as a stretch; otherwise returns false.
@@ -118,6 +130,7 @@ class TimeAccounts {
   std::unordered_map<std::int32_t, OpenThread> threads_;  // by thread ID
   std::unordered_map<std::int32_t, NumberAccount> numbers_;  // by process number
   TimeLedger ledger_;
+  bool has_time_ = false;  // some window has
 };
 
 }  // namespace labelscope::cli

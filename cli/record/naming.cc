@@ -33,7 +33,7 @@ FileNamer& Naming::namer() {
 void Naming::look_early(const Recorder& recorder, bool now) {
   if (recorder.in_kernel() && !kernel_.valid()) kernel_ = begin_reading_kernel_symbols();
   const auto time = Clock::now();
-  if (has_stuck_ || recorder.samples() == 0 || (!now && time < next_early_)) return;
+  if (has_stuck_ || !looks_early_ || recorder.samples() == 0 || (!now && time < next_early_)) return;
   next_early_ = time + kBetweenLooks;
   is_looking_ = true;
   if (!early_) early_.emplace(namer());
@@ -41,7 +41,12 @@ void Naming::look_early(const Recorder& recorder, bool now) {
   is_looking_ = false;
 }
 
-void Naming::finish(Profile& profile, const std::vector<ModuleFile>& files, Progress& progress) {
+void Naming::end_early() {
+  looks_early_ = false;
+  early_.reset();
+}
+
+void Naming::finish(Profile& profile, const std::vector<ModuleFile>& files, Progress* progress) {
   SymbolizerOptions symbolizing;
   Precedence::own().start_again();
   const int stops_before = signals_.stops();
@@ -52,7 +57,7 @@ void Naming::finish(Profile& profile, const std::vector<ModuleFile>& files, Prog
     return signals_.stops() > stops_before;
   };
   symbolizing.progress = [&](std::size_t done, std::size_t all) {
-    progress.working("Naming addresses:", done, all);
+    if (progress != nullptr) progress->working("Naming addresses:", done, all);
   };
   symbolizing.kernel = kernel_;
   if (has_stuck_) {
@@ -64,7 +69,7 @@ void Naming::finish(Profile& profile, const std::vector<ModuleFile>& files, Prog
     log::verbose("names of " + with_thousands(early_->named()) +
                  " addresses were found while it recorded");
   }
-  progress_ = &progress;
+  progress_ = progress;
   symbolize(profile, files, namer(), symbolizing);
   progress_ = nullptr;
   if (!namer().not_given_up().empty()) {

@@ -32,9 +32,11 @@ class Naming {
   // The thread that finds names early waits for ever, or did so with a lock. Nothing waits for it.
   void leave_early() { has_stuck_ = true; }
 
+  // Looks early no more: locations have other numbers from now on.
+  void end_early();
   // Names all addresses of the profile. Ctrl-C ends that, also if one has ended the recording
-  // before. `files` is parallel to its modules.
-  void finish(Profile& profile, const std::vector<ModuleFile>& files, Progress& progress);
+  // before. `files` is parallel to its modules. `progress` may be null.
+  void finish(Profile& profile, const std::vector<ModuleFile>& files, Progress* progress = nullptr);
   // It was left at a file that does not answer.
   void give_up() { given_up_ = true; }
   // Returns whether the rest has no names, because the user did not wait for them.
@@ -53,6 +55,7 @@ class Naming {
   Progress* progress_ = nullptr;  // while addresses are named
   std::atomic<bool> has_stuck_ = false;
   std::atomic<bool> is_looking_ = false;
+  bool looks_early_ = true;
   bool given_up_ = false;
 };
 

@@ -119,6 +119,11 @@ void ProcessClocks::end(Pid pid) {
 
 void ProcessClocks::expect_stop() {
   is_stopping_ = true;
+  read_ends();
+}
+
+void ProcessClocks::read_ends() {
+  cut_at_ = clocks_.processors();
   for (auto& [pid, life] : lives_) {
     if (const auto now = clocks_.process(pid)) life.least_end = *now;
   }
@@ -126,16 +131,35 @@ void ProcessClocks::expect_stop() {
 }
 
 void ProcessClocks::stop() {
-  for (const auto& [pid, life] : lives_) {
-    add(pid, life, clocks_.process(pid));
-  }
+  cut();
   lives_.clear();
-  most_of_all_ = clocks_.processors() - started_at_;
+}
+
+// What is the end of a window is the beginning of the next one.
+void ProcessClocks::cut() {
+  const auto go_on = [](Life& life, std::optional<std::uint64_t> now) {
+    life = {.least_before = std::max(life.least_before, life.least_end),
+            .most_before = now,
+            .least_end = 0};
+  };
+  for (auto& [pid, life] : lives_) {
+    const auto now = clocks_.process(pid);
+    add(pid, life, now);
+    go_on(life, now);
+  }
+  most_of_all_ = clocks_.processors() - std::exchange(started_at_, cut_at_);
   const auto last = group_ ? group_() : std::nullopt;
   // The group may have been removed meanwhile.
-  if (!last || !group_life_.most_before || group_life_.least_end == 0) return;
-  of_group_.least_ns = difference(group_life_.least_end, *group_life_.most_before);
-  of_group_.most_ns = difference(*last, group_life_.least_before) + kLastMoment;
+  if (last && group_life_.most_before && group_life_.least_end != 0) {
+    of_group_.least_ns = difference(group_life_.least_end, *group_life_.most_before);
+    of_group_.most_ns = difference(*last, group_life_.least_before) + kLastMoment;
+  }
+  go_on(group_life_, last);
+}
+
+void ProcessClocks::begin_window() {
+  bounds_.clear();
+  of_group_ = {0, Bounds::kUnknown};
 }
 
 }  // namespace labelscope::cli

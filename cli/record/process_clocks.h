@@ -88,7 +88,13 @@ class ProcessClocks {
   // Call these before and after the sampler stops.
   void expect_stop();
   void stop();
+  // The same between two windows: before and after the sampler reads the times of threads.
+  void expect_cut() { read_ends(); }
+  void cut();
+  // What stop() or cut() has found out about the time since the last cut.
   const std::map<Pid, Bounds>& bounds() const { return bounds_; }
+  // Call it when the bounds of a window have been used.
+  void begin_window();
   // The same of the clock of all; from 0 to kUnknown without one.
   const Bounds& of_group() const { return of_group_; }
   // After stop(): no recording of this length has more time on processors.
@@ -101,12 +107,14 @@ class ProcessClocks {
     std::optional<std::uint64_t> most_before;  // nothing: it could not be read
     std::uint64_t least_end = 0;
   };
+  void read_ends();
   // `most_end`: nothing if that is not known.
   void add(Pid pid, const Life& life, std::optional<std::uint64_t> most_end);
 
   KernelClocks clocks_;
   bool is_stopping_ = false;
   std::uint64_t started_at_ = 0;
+  std::uint64_t cut_at_ = 0;  // before it
   std::uint64_t most_of_all_ = Bounds::kUnknown;
   Group group_;
   Life group_life_;

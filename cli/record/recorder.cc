@@ -8,8 +8,6 @@
 
 #include "base/clock.h"
 #include "cli/host/exit_status.h"
-#include "cli/profile/blame.h"
-#include "cli/profile/merge.h"
 #include "process/child_processes.h"
 
 namespace labelscope::cli {
@@ -302,49 +300,6 @@ void Recorder::note_plan(Pid pid, const ProcessPlan& plan) {
   note(presets_seen_, plan.missing_presets);
 }
 
-Status Recorder::stop() {
-  for (const auto& [key, process] : processes_) {
-    if (process->ended()) continue;
-    const Busy busy(*this, key.pid);
-    // A process may publish facts about itself at any time, without loading a library.
-    process->renew_facts(TrackedProcess::Clock::now());
-  }
-  if (!stops_) {
-    look_at_group(TrackedProcess::Clock::now());
-    clocks_.expect_stop();
-    if (samples_waits_) queues_.expect_stop();
-  }
-  Status status = std::exchange(stops_, true) ? Status() : sampler_->stop(*this);
-  clocks_.stop();
-  if (samples_waits_) queues_.stop();
-  if (group_) {
-    group_->look_last(recorded_now(), [this](Pid pid) { return knows(pid); });
-    if (!joined_.empty()) group_->note_entered(*joined_.begin());
-    if (!group_->doubt().empty()) clocks_.forget_group();
-  }
-  // The kernel sums up only CPU time.
-  if (!counts_cpu_) return status;
-  // A process whose fork was lost may have the number of one whose clock was read.
-  const bool forks_lost = sampler_->counters().others[Counter::kDroppedForks] != 0;
-  for (const auto& [pid, bounds] : clocks_.bounds()) {
-    builder_.accounts().set_process_time(
-        pid, bounds.least_ns, forks_lost ? ProcessClocks::Bounds::kUnknown : bounds.most_ns);
-  }
-  return status;
-}
-
-KernelTotals Recorder::kernel_totals(const Counters& counters, std::uint64_t whole_ns) const {
-  KernelTotals totals;
-  if (has_accounts_) totals.lost_ns = counters.lost_thread_ns;
-  totals.whole_ns = std::max(whole_ns, clocks_.of_group().least_ns);
-  if (counts_cpu_) totals.most_ns = std::min(clocks_.most_of_all(), clocks_.of_group().most_ns);
-  for (const Counter unlike :
-       {Counter::kChildrenNotFollowed, Counter::kChildrenRefused, Counter::kChildrenWithoutFiles}) {
-    totals.has_strangers |= counters_[unlike] != 0 || counters.others[unlike] != 0;
-  }
-  return totals;
-}
-
 void Recorder::note_event() { last_event_ = TrackedProcess::Clock::now(); }
 
 void Recorder::plan(TrackedProcess& process) {
@@ -467,6 +422,7 @@ void Recorder::on_waits(std::span<const WaitTotal> waits, std::span<const BlameT
 
 void Recorder::on_sample(const Sample& sample) {
   const Busy busy(*this, sample.process.pid);
+  window_.note(sample.outcome);
   in_kernel_ |= !sample.stack.kernel.empty();
   const auto marked = std::count_if(sample.stack.user.begin(), sample.stack.user.end(),
                                     [](std::uint64_t frame) { return frame & LS_FRAME_BY_FP; });
@@ -555,6 +511,11 @@ void Recorder::on_thread_end(ProcessKey process, Tid tid, std::uint64_t thread_n
   if (has_accounts_) builder_.accounts().end_thread(process, tid, thread_ns);
 }
 
+void Recorder::on_thread_time(ProcessKey process, Tid tid, std::uint64_t time_ns,
+                              std::uint64_t thread_ns) {
+  if (has_accounts_) builder_.accounts().advance_thread(process, tid, time_ns, thread_ns);
+}
+
 void Recorder::on_mapping(const MappingEvent& event) {
   const Busy busy(*this, event.pid);
   const auto found = current_.find(event.pid);
@@ -585,42 +546,6 @@ void Recorder::show_locations(EarlyNames& names) const {
 
 std::uint64_t Recorder::dropped() const { return sampler_->counters().dropped; }
 
-// Whether nothing in a process has published labels, by its entry of Profile::processes.
-std::vector<bool> Recorder::silent_rows(std::size_t count) const {
-  std::vector<bool> silent(count);
-  for (const auto& [key, process] : processes_) {
-    if (process->row != kNoIndex) silent[process->row] = process->publishes_nothing();
-  }
-  for (const auto& [key, gone] : gone_) {
-    if (gone.row != kNoIndex) silent[gone.row] = gone.publishes_nothing;
-  }
-  return silent;
-}
-
-// Samples of a program that is not planned yet are unreadable, because there may be labels. If it
-// turns out later that nothing in it publishes labels, there were none, and these samples become
-// unlabelled.
-void Recorder::settle_unplanned(Profile& profile) const {
-  const std::vector<bool> silent = silent_rows(profile.processes.size());
-  const auto settle = [&](auto& row, Index process) {
-    const bool settled = row.outcome == LS_UNREADABLE_NOT_RELOCATED && process < silent.size() &&
-                         silent[process];
-    if (settled) row.outcome = LS_UNLABELLED;
-    return settled;
-  };
-  for (WaitRow& row : profile.waits) settle(row, row.process);
-  merge_equal_waits(profile.waits);
-  for (BlameRow& row : profile.blame) {
-    settle(row, row.process);
-    settle(row.by, row.by.process);
-  }
-  for (SampleRow& row : profile.rows) {
-    if (!settle(row, profile.threads[row.thread].process)) continue;
-    profile.ledger.outcomes[LS_UNREADABLE_NOT_RELOCATED] -= row.count;
-    profile.ledger.outcomes[LS_UNLABELLED] += row.count;
-  }
-}
-
 Index Recorder::row_of(Gone& gone, Pid pid) {
   if (gone.row == kNoIndex) {
     gone.process.pid = pid;
@@ -648,74 +573,6 @@ ProcessOfWaits Recorder::process_of_waits(ProcessKey key) {
   ProcessOfWaits of = gone.waits;
   of.row = row_of(gone, key.pid);
   return of;
-}
-
-// Fills in the entries of all processes that rows refer to, and adds those without rows. What has
-// gone on as another program, and has no row, was nothing to anybody.
-void Recorder::take_processes(Profile& profile) {
-  const auto take = [&](Process process, Index row) {
-    if (row == kNoIndex) {
-      profile.processes.push_back(std::move(process));
-    } else {
-      profile.processes[row] = std::move(process);
-    }
-  };
-  for (auto& [key, gone] : gone_) {
-    if (gone.row != kNoIndex || !gone.goes_on) take(std::move(gone.process), gone.row);
-  }
-  for (const auto& [key, process] : processes_) {
-    if (!gone_.contains(key)) take(process->summary(), process->row);
-    process->caches = {};  // naming and writing need memory, too
-  }
-}
-
-Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t time_ns) {
-  // These may read processes and files. What follows reads nothing, and is done once.
-  Index program = kNoIndex;
-  if (first_ != nullptr) {
-    const Busy busy(*this, first_->pid());
-    program = first_->program();
-  }
-  std::vector<ProfileModule> modules = modules_.take(files);
-  Counters counters = sampler_->counters();
-  if (samples_waits_) {
-    const auto find = [this](ProcessKey key) { return process_of_waits(key); };
-    if (!options_.blame.empty()) builder_.add_blame(sampler_->blame_totals(), find);
-    builder_.add_totals(sampler_->wait_totals(), find);
-  }
-  ThreadLedgers ledgers = sampler_->thread_ledgers();
-  ledgers.each([this](ThreadLedger& thread) { thread.entry = process_of_waits(thread.process).row; });
-  Profile profile = builder_.take(kernel_totals(counters, time_ns));
-  profile.thread_ledgers = std::move(ledgers);
-  Ledger& ledger = profile.ledger;
-  ledger.taken = counters.taken;
-  for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i) {
-    ledger.outcomes[i] = counters.outcomes[i] + builder_.undecoded()[i];
-    ledger.outcomes[LS_LABELLED] -= builder_.undecoded()[i];
-  }
-  ledger.dropped = counters.dropped;
-  ledger.truncated = counters.truncated;
-  ledger.written = builder_.samples();
-  ledger.stops = counters.stops;
-  ledger.counters = std::move(counters.others);
-  ledger.counters += counters_;
-  ledger.counters[Counter::kRetriesPending] = counters.pending;
-  ledger.counters[Counter::kMappingsForgotten] = modules_.forgotten();
-  ledger.counters[Counter::kSamplesInLostMappings] = builder_.in_lost_mappings();
-  count_labels(builder_.label_changes(), ledger);
-  ledger.counters[Counter::kLabelSetsWithoutRoom] = builder_.numbered().numbers_with_lost_keys();
-  ledger.counters[Counter::kWaitRowsWithoutRoom] = builder_.left_out().waits;
-  ledger.counters[Counter::kBlameRowsWithoutRoom] = builder_.left_out().blamed_waits;
-  settle_unplanned(profile);
-  if (builder_.numbered().has_sets_of_blame()) profile.blame_keys = options_.blame;
-  if (profile.has_blame) complete_blame(profile);
-  if (samples_waits_)
-    note_wait_differences(profile, queues_, options_.clocks.stolen() - stolen_before_ns_);
-  take_processes(profile);
-  profile.program = program;
-  profile.modules = std::move(modules);
-  profile.event = std::string(sampler_->event_name());
-  return profile;
 }
 
 }  // namespace labelscope::cli

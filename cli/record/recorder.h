@@ -36,6 +36,7 @@
 #include "cli/record/process_clocks.h"
 #include "cli/record/stack_ends.h"
 #include "cli/record/tracked_process.h"
+#include "cli/record/window_ledger.h"
 #include "cli/symbol/early_names.h"
 #include "sampling/sampler.h"
 
@@ -152,6 +153,12 @@ class Recorder final : private EventHandler {
   // Reads no more of any process.
   void leave_all();
 
+  // Returns what has come since the last cut: rows, with all that they refer to and nothing else,
+  // and their ledger. Sampling goes on. `files` is parallel to the modules. Fails with kUnsupported
+  // if the sampler cuts no windows.
+  Result<Profile> cut(std::vector<ModuleFile>& files);
+  // Keeps the names of the window that was cut last, so that no window has to find them again.
+  void keep_names(const Profile& window);
   // Call it after stop(). Returns rows, stacks, modules, processes and the ledger. `files` is
   // parallel to the modules. `time_ns` is the CPU time of all targets if the caller knows it better
   // (from wait4()); else 0.
@@ -163,6 +170,8 @@ class Recorder final : private EventHandler {
   void on_exec(ProcessKey key, std::string_view name) override;
   void on_exit(Pid pid) override;
   void on_thread_end(ProcessKey process, Tid tid, std::uint64_t thread_ns) override;
+  void on_thread_time(ProcessKey process, Tid tid, std::uint64_t time_ns,
+                      std::uint64_t thread_ns) override;
   void on_mapping(const MappingEvent& event) override;
   void on_label_set(ProcessKey process, std::uint64_t number, std::span<const std::byte> label_bytes,
                     bool of_blame) override;
@@ -213,7 +222,13 @@ class Recorder final : private EventHandler {
   void find_server(TrackedProcess& process) const;
   void settle_unplanned(Profile& profile) const;
   std::vector<bool> silent_rows(std::size_t count) const;
-  void take_processes(Profile& profile);
+  void fill_processes(Profile& profile, bool is_last);
+  void add_other_processes(Profile& profile);
+  void note_process_times();
+  Index program();
+  Ledger sums(const Counters& counters) const;
+  Profile& end_window(const Counters& counters, std::uint64_t whole_ns);
+  void forget_unused();
   void note_plan(Pid pid, const ProcessPlan& plan);
   void let_go(TrackedProcess::Clock::time_point now);
   bool is_example(const TrackedProcess& process);
@@ -250,6 +265,14 @@ class Recorder final : private EventHandler {
   bool samples_waits_;
   bool follows_children_ = false;
   Counts counters_;  // events that only the recorder sees
+  WindowLedger window_;
+  LastUse last_use_;
+  // What the window that was cut last calls 0, 1, 2 and so on.
+  std::vector<Index> cut_locations_;
+  std::vector<Index> cut_modules_;
+  // What former windows have of the sums that kernel_totals() has.
+  std::uint64_t whole_before_ns_ = 0;
+  std::uint64_t lost_before_ns_ = 0;
   std::uint64_t plans_ = 0;
   bool in_kernel_ = false;
   TrackedProcess::Clock::time_point last_event_{};  // of the kinds that is_calm() names

@@ -307,6 +307,21 @@ void Session::sample() {
   listener_.sampled(end_ - start_);
 }
 
+Status Session::cut() {
+  naming_.end_early();  // names of windows are kept with what they are names of
+  auto window = recorder_->cut(files_);
+  if (!window) return std::move(window).error();
+  end_ = Clock::now();
+  profile_ = *std::move(window);
+  learn_names(options_.unpublished.named_ids, profile_);
+  describe(profile_);
+  cut_at_ = end_;
+  listener_.taken(profile_);
+  naming_.finish(profile_, files_);
+  recorder_->keep_names(profile_);
+  return {};
+}
+
 void Session::stop() {
   if (step_ > Step::kStop) return;
   step_ = Step::kStop;
@@ -337,15 +352,16 @@ void Session::describe(Profile& profile) const {
   profile.call_graph = opened_.call_graph->name;
   profile.command_line = options_.command_line;
   profile.kernel_release = system.release;
-  profile.start_unix_ns = nanoseconds_of(start_unix_.time_since_epoch());
-  profile.start_monotonic_ns = nanoseconds_of(start_.time_since_epoch());
-  profile.duration_ns = nanoseconds_of(end_ - start_);
-  if (const auto span = recorder_->sampler().span(); span.ended_ns != 0) {
-    // Time began to count before the sampler's start returned, and ceased before its stop did.
-    profile.start_unix_ns -= profile.start_monotonic_ns - span.began_ns;
-    profile.start_monotonic_ns = span.began_ns;
-    profile.duration_ns = span.ended_ns - span.began_ns;
-  }
+  std::uint64_t began_ns = nanoseconds_of(cut_at_.value_or(start_).time_since_epoch());
+  std::uint64_t ended_ns = nanoseconds_of(end_.time_since_epoch());
+  // Time began to count before the sampler's start returned, and ceased before its stop did.
+  const Sampler::Span span = recorder_->sampler().span();
+  if (span.began_ns != 0 && !cut_at_) began_ns = span.began_ns;
+  if (span.ended_ns != 0) ended_ns = span.ended_ns;
+  profile.start_unix_ns = nanoseconds_of(start_unix_.time_since_epoch()) + began_ns -
+                          nanoseconds_of(start_.time_since_epoch());
+  profile.start_monotonic_ns = began_ns;
+  profile.duration_ns = ended_ns - began_ns;
   for (const std::string& left : left_) profile.remarks.push_back(left);
   for (const std::string& remark : recorder_->sampler().remarks()) {
     log::warning(remark);
@@ -356,7 +372,7 @@ void Session::describe(Profile& profile) const {
 void Session::name(Progress& progress) {
   if (step_ > Step::kName) return;
   step_ = Step::kName;
-  naming_.finish(profile_, files_, progress);
+  naming_.finish(profile_, files_, &progress);
 }
 
 }  // namespace labelscope::cli

@@ -73,6 +73,9 @@ class Session {
   Status start();
   // Samples until the end of the targets or of the time, or a signal.
   void sample();
+  // Between two turns: makes the profile of what was sampled since the last cut, with names, and
+  // goes on. Fails with kUnsupported where only one window is possible.
+  Status cut();
   void stop();
   // Makes the profile of what was sampled, and names its addresses.
   void take();
@@ -88,7 +91,7 @@ class Session {
   const Targets& targets() const { return *targets_; }
   const OpenedSampler& opened() const { return opened_; }
   const Recorder& recorder() const { return *recorder_; }
-  // After take().
+  // After take() or cut().
   Profile& profile() { return profile_; }
   const Naming& naming() const { return naming_; }
   // Returns whether the targets have ended.
@@ -135,6 +138,7 @@ class Session {
   std::chrono::system_clock::time_point start_unix_;
   Clock::time_point start_;
   Clock::time_point end_;
+  std::optional<Clock::time_point> cut_at_;  // where the last window ended
   bool ended_ = false;
   Profile profile_;
   std::vector<ModuleFile> files_;

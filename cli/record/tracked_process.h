@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,6 +88,10 @@ class TrackedProcess final : public ProcessContext {
   // Makes it a process that has ended, of which only the summary is known.
   void become(Process summary, bool publishes_nothing);
   bool maps_file(std::string_view part) const { return space_.maps_file(part); }
+  // AddressSpace::renumber
+  void renumber_modules(const std::vector<Index>& numbers, std::set<const void*>& done) {
+    space_.renumber(numbers, done);
+  }
   // AddressSpace::program
   Index program();
 

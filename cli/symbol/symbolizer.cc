@@ -123,6 +123,11 @@ class Run {
       Index module = profile_.locations[i].module;
       if (module >= profile_.modules.size()) continue;
       ++counts_[module].all;
+      if (profile_.locations[i].was_named) {
+        if (profile_.locations[i].has_name()) ++counts_[module].named;
+        ++done_;
+        continue;
+      }
       groups[sources[module]].push_back(i);
     }
     text_left_ = kMaxText + kMaxTextOfLocation * profile_.locations.size();
@@ -134,6 +139,7 @@ class Run {
     for (auto& [source, locations] : groups) {
       if (stopped()) break;
       symbolize_group(source, locations);
+      for (const Index location : locations) profile_.locations[location].was_named = !stopped_;
       done_ += locations.size();
       report_progress();
     }

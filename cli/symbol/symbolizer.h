@@ -29,7 +29,8 @@ struct SymbolizerOptions {
 
 // Fills Location::lines of every location, ProfileModule::build_id if the file has one, and
 // ProfileModule::symbol_problem if names are missing. `files` is parallel to profile.modules. A
-// location whose name cannot be found keeps no lines. Never fails as a whole.
+// location whose name cannot be found keeps no lines, and those that were named before keep what
+// they have. Never fails as a whole.
 void symbolize(Profile& profile, const std::vector<ModuleFile>& files, FileNamer& namer,
                const SymbolizerOptions& options);
 

@@ -19,6 +19,7 @@
 
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
+#include "process/cpu_times.h"
 #include "support/catch.h"
 #include "support/rights.h"
 
@@ -198,7 +199,97 @@ std::string record(const Busy& busy) {
   return problem;
 }
 
+// Cuts a window after each 100 ms.
+class Cutter final : public SessionListener {
+ public:
+  void turned(std::chrono::nanoseconds elapsed) override {
+    if (elapsed < std::chrono::milliseconds(100) * (cuts + 1)) return;
+    ++cuts;
+    if (Status cut = session->cut(); !cut) problem = "; " + cut.error().context;
+  }
+  void taken(Profile& window) override {
+    std::uint64_t weights = 0;
+    std::uint64_t counts = 0;
+    for (const SampleRow& row : window.rows) {
+      weights += row.weight_ns;
+      counts += row.count;
+    }
+    const Ledger& ledger = window.ledger;
+    if (weights != ledger.time.attributed_ns) problem += "; rows have another time";
+    if (counts != ledger.written) problem += "; rows have other samples";
+    if (ledger.taken != ledger.written + ledger.dropped) problem += "; samples do not add up";
+    if (window.start_monotonic_ns < end_ns) problem += "; windows overlap";
+    end_ns = window.start_monotonic_ns + window.duration_ns;
+    time_ns += ledger.time.whole();
+    twice_ns += ledger.time.twice_ns;
+    samples += counts;
+  }
+
+  Session* session = nullptr;
+  int cuts = 0;
+  std::uint64_t end_ns = 0;
+  std::uint64_t time_ns = 0;
+  std::uint64_t twice_ns = 0;
+  std::uint64_t samples = 0;
+  std::string problem;
+};
+
+// The windows of a session, held against the clock of the process.
+std::string record_windows(const Busy& busy, Backend backend) {
+  constexpr std::uint64_t kTicks = 20'000'000;
+  Cutter cutter;
+  Signals signals;
+  const LabelRules rules;
+  const std::vector<std::string> blame;
+  SessionOptions options = watching(busy.pid());
+  options.backend = backend;
+  options.duration = std::chrono::milliseconds(550);
+  Session session(options, {rules, blame}, signals, cutter, {});
+  cutter.session = &session;
+  if (Status ready = session.prepare([](const std::string&) {}); !ready)
+    return ready.error().context;
+  std::string problem;
+  session.run([&] {
+    Status done = session.add({});
+    const std::uint64_t before = process_time(busy.pid()).value_or(0);
+    if (done) done = session.start();
+    if (!done) {
+      problem = done.error().context;
+      return 1;
+    }
+    const std::uint64_t least = process_time(busy.pid()).value_or(0);
+    session.sample();
+    const std::uint64_t most = process_time(busy.pid()).value_or(0);
+    session.stop();
+    const std::uint64_t after = process_time(busy.pid()).value_or(0);
+    session.take();
+    const std::string time = std::to_string(cutter.time_ns);
+    if (cutter.time_ns + kTicks < most - least || cutter.time_ns > after - before + kTicks)
+      problem += "; the windows have " + time + " of " + std::to_string(most - least) + " to " +
+                 std::to_string(after - before) + " ns";
+    return 0;
+  });
+  problem += cutter.problem;
+  if (cutter.cuts < 2) problem += "; windows were " + std::to_string(cutter.cuts);
+  if (cutter.twice_ns != 0) problem += "; twice: " + std::to_string(cutter.twice_ns);
+  if (cutter.samples != session.recorder().samples()) problem += "; samples are missing";
+  if (cutter.samples == 0) problem += "; there was no sample";
+  return problem;
+}
+
 }  // namespace
+
+TEST_CASE("session: windows add up to the clock of the process, by BPF") {
+  labelscope::test::skip_without_bpf();
+  const Busy busy;
+  CHECK(in_a_child([&] { return record_windows(busy, Backend::kBpf); }) == "");
+}
+
+TEST_CASE("session: windows add up to the clock of the process, by ptrace") {
+  labelscope::test::skip_without_ptrace();
+  const Busy busy;
+  CHECK(in_a_child([&] { return record_windows(busy, Backend::kPtrace); }) == "");
+}
 
 TEST_CASE("session: a sink opens a socket before the rights go, and takes the window") {
   labelscope::test::skip_without_bpf();

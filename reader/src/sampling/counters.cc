@@ -267,4 +267,14 @@ Counts& Counts::operator+=(const Counts& other) {
   return *this;
 }
 
+// A few counters say how much there is now, and may have become less.
+Counts& Counts::operator-=(const Counts& earlier) {
+  const auto subtract = [](std::uint64_t& from, std::uint64_t count) {
+    from -= std::min(from, count);
+  };
+  for (std::size_t i = 0; i < kCounterCount; ++i) subtract(counts_[i], earlier.counts_[i]);
+  for (const auto& [name, count] : earlier.unknown_) subtract(unknown_[name], count);
+  return *this;
+}
+
 }  // namespace labelscope

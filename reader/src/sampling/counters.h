@@ -136,6 +136,8 @@ class Counts {
   // Returns those of by_name() that count stacks, by the names of their ends: "complete".
   std::map<std::string, std::uint64_t> stacks_by_end() const;
   Counts& operator+=(const Counts& other);
+  // `earlier`: the same counters, at an earlier time.
+  Counts& operator-=(const Counts& earlier);
   bool operator==(const Counts&) const = default;
 
  private:

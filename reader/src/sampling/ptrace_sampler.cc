@@ -89,6 +89,7 @@ class PtraceSampler final : public Sampler {
     return {};
   }
   Status drain(EventHandler& handler, milliseconds timeout) override;
+  Status cut(EventHandler& handler) override;
   Status stop(EventHandler& handler) override;
   Counters counters() const override;
   std::string refusal() const override { return threads_.refusal(); }
@@ -109,6 +110,7 @@ class PtraceSampler final : public Sampler {
   void forget(Pid pid, EventHandler& handler);
   void hand_out(ProcessKey process, const std::vector<ThreadList::Ended>& threads,
                 EventHandler& handler) const;
+  std::uint64_t time_of(const ThreadList::Ended& thread) const;
   std::vector<Pid> pids() const;
 
   PtraceSamplerOptions options_;
@@ -174,9 +176,13 @@ Status PtraceSampler::remove_process(Pid pid) {
 void PtraceSampler::hand_out(ProcessKey process, const std::vector<ThreadList::Ended>& threads,
                              EventHandler& handler) const {
   for (const ThreadList::Ended& thread : threads) {
-    const nanoseconds time = options_.mode == SampleMode::kWall ? thread.lived : thread.ran;
-    handler.on_thread_end(process, thread.tid, static_cast<std::uint64_t>(time.count()));
+    handler.on_thread_end(process, thread.tid, time_of(thread));
   }
+}
+
+std::uint64_t PtraceSampler::time_of(const ThreadList::Ended& thread) const {
+  const nanoseconds time = options_.mode == SampleMode::kWall ? thread.lived : thread.ran;
+  return static_cast<std::uint64_t>(time.count());
 }
 
 void PtraceSampler::forget(Pid pid, EventHandler& handler) {
@@ -264,6 +270,20 @@ void PtraceSampler::sample_threads(SampledProcess& process, EventHandler& handle
       list.give_back(thread);
     }
   }
+}
+
+Status PtraceSampler::cut(EventHandler& handler) {
+  poll(handler);
+  for (Pid pid : pids()) {
+    SampledProcess& process = *processes_.at(pid);
+    if (!process.threads().refresh()) continue;  // the next tick reports its end
+    hand_out(process.key(), process.threads().take_ended(), handler);
+    const auto now = static_cast<std::uint64_t>(nanoseconds(Clock::now().time_since_epoch()).count());
+    for (const ThreadList::Ended& thread : process.threads().times()) {
+      handler.on_thread_time(process.key(), thread.tid, now, time_of(thread));
+    }
+  }
+  return {};
 }
 
 Status PtraceSampler::stop(EventHandler& handler) {

@@ -112,6 +112,9 @@ class EventHandler {
   // The thread has ended, perhaps a while ago, or stop() was called. `thread_ns` is as in Sample,
   // for threads without any sample, too; 0 if nothing is known beyond its last sample.
   virtual void on_thread_end(ProcessKey process, Tid tid, std::uint64_t thread_ns) = 0;
+  // The thread goes on after a cut (Sampler::cut()), and has run for so long at that time.
+  virtual void on_thread_time(ProcessKey /*process*/, Tid /*tid*/, std::uint64_t /*time_ns*/,
+                              std::uint64_t /*thread_ns*/) {}
   virtual void on_mapping(const MappingEvent& mapping) = 0;
   // What has the number in WaitTotal::labels. With `of_blame` it is one of blame, of all sets that
   // have the same labels with the keys by which blame was asked for: only these are meant.
@@ -202,6 +205,11 @@ class Sampler {
   virtual Status wake_on(int /*fd*/) { return {}; }
   // Hands out the samples and events that there are, or waits for some until the timeout.
   virtual Status drain(EventHandler& handler, std::chrono::milliseconds timeout) = 0;
+  // Hands out what has come so far, with the time of each thread that goes on. What comes later is
+  // of another window. Fails with kUnsupported if the sampler knows no such times.
+  virtual Status cut(EventHandler& /*handler*/) {
+    return Error{ErrorCode::kUnsupported, "this sampler cuts no windows"};
+  }
   // Takes no more samples, and hands out the rest.
   virtual Status stop(EventHandler& handler) = 0;
 

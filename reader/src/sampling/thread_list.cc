@@ -163,6 +163,16 @@ ThreadList::Ended ThreadList::as_ended(const ListedThread& thread) {
   return {thread.tid, thread.ran - thread.before, Clock::now() - thread.seen_first};
 }
 
+std::vector<ThreadList::Ended> ThreadList::times() {
+  std::vector<Ended> all;
+  for (auto& [tid, thread] : threads_) {
+    if (thread.ended) continue;
+    read_run_time(thread);
+    all.push_back(as_ended(thread));
+  }
+  return all;
+}
+
 std::vector<ThreadList::Ended> ThreadList::end_all() {
   for (auto& [tid, thread] : threads_) {
     read_run_time(thread);

@@ -64,6 +64,8 @@ class ThreadList {
   bool runs_and_is_due(ListedThread& thread);
   // Returns the threads that have ended since the last call.
   std::vector<Ended> take_ended() { return std::exchange(ended_, {}); }
+  // Returns how long each of the threads has run and lived by now.
+  std::vector<Ended> times();
   // Treats all threads as ended now. Afterwards no thread is listed.
   std::vector<Ended> end_all();
   // Returns whether the thread, which is stopped now, was on a processor when runs_and_is_due()

@@ -41,8 +41,8 @@ struct Bench {
     ++profile.rows[row].count;
     accounts.add_sample({pid, 1}, Tid{tid}, time_ns, thread_ns, row);
   }
-  TimeLedger settle(std::uint64_t lost_ns = 0, std::uint64_t whole_ns = 0) {
-    const TimeLedger ledger = accounts.settle({.lost_ns = lost_ns, .whole_ns = whole_ns});
+  TimeLedger cut(std::uint64_t lost_ns = 0, std::uint64_t whole_ns = 0) {
+    const TimeLedger ledger = accounts.cut({.lost_ns = lost_ns, .whole_ns = whole_ns});
     std::uint64_t sum = 0;
     for (const SampleRow& row : profile.rows) sum += row.weight_ns;
     CHECK(sum == ledger.attributed_ns);
@@ -65,7 +65,7 @@ TEST_CASE("time_accounts: a thread's time is shared equally within a stretch, an
   bench.sample(5, kStretch + 10 * kMs, b);
   bench.sample(5, kStretch + 11 * kMs, a);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch + 20 * kMs);
-  const TimeLedger ledger = bench.settle();
+  const TimeLedger ledger = bench.cut();
   CHECK(ledger.attributed_ns == kStretch + 20 * kMs);
   CHECK(ledger.unsampled_ns == 0);
   CHECK(bench.weight(a) == kStretch * 3 / 4 + 10 * kMs);
@@ -80,7 +80,7 @@ TEST_CASE("time_accounts: time whose samples were lost goes to the samples next 
   // There is a second without samples.
   bench.sample(5, kStretch + 1000 * kMs, after);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch + 1000 * kMs);
-  bench.settle();
+  bench.cut();
   CHECK(bench.weight(before) == kStretch);
   CHECK(bench.weight(after) == 1000 * kMs);
 }
@@ -90,7 +90,7 @@ TEST_CASE("time_accounts: what a thread runs behind its last sample is its last 
   const Index row = bench.row();
   bench.sample(5, kStretch, row);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch + 3 * kMs);
-  bench.settle();
+  bench.cut();
   CHECK(bench.weight(row) == kStretch + 3 * kMs);
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("time_accounts: short threads stand for their like, sampled or not") {
     bench.accounts.end_thread({kPid, 1}, Tid{100 + i}, kMs);
   }
   bench.accounts.end_thread({kPid, 1}, Tid{5}, 500 * kMs);
-  const TimeLedger ledger = bench.settle();
+  const TimeLedger ledger = bench.cut();
   CHECK(ledger.attributed_ns == 1000 * kMs);
   CHECK(ledger.unsampled_ns == 0);
   CHECK(bench.weight(long_lived) == 500 * kMs);
@@ -122,7 +122,7 @@ TEST_CASE("time_accounts: short processes stand for their like") {
     if (i % 5 == 0) bench.sample(1000 + i, kMs, row, pid);
     bench.accounts.end_thread({pid, 1}, Tid{1000 + i}, 2 * kMs);
   }
-  const TimeLedger ledger = bench.settle();
+  const TimeLedger ledger = bench.cut();
   CHECK(ledger.attributed_ns == 200 * kMs);
   CHECK(bench.weight(row) == 200 * kMs);
 }
@@ -133,7 +133,7 @@ TEST_CASE("time_accounts: much time without a sample goes to no other process") 
   bench.sample(5, kMs, row);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, 2 * kMs);
   bench.accounts.end_thread({kOther, 1}, Tid{6}, 300 * kMs);
-  const TimeLedger ledger = bench.settle(7 * kMs);
+  const TimeLedger ledger = bench.cut(7 * kMs);
   CHECK(ledger.attributed_ns == 2 * kMs);
   CHECK(ledger.unsampled_ns == 300 * kMs);
   CHECK(ledger.lost_ns == 7 * kMs);
@@ -146,7 +146,7 @@ TEST_CASE("time_accounts: what a process ran beyond its threads is its short thr
   bench.sample(5, kMs, row);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, kMs);
   bench.accounts.set_process_time(kPid, 500 * kMs, 501 * kMs);
-  const TimeLedger ledger = bench.settle();
+  const TimeLedger ledger = bench.cut();
   CHECK(ledger.attributed_ns == 500 * kMs);
   CHECK(ledger.missing_ns == 499 * kMs);
   CHECK(ledger.twice_ns == 0);
@@ -158,7 +158,7 @@ TEST_CASE("time_accounts: lost time of a process that can be asked is not counte
   bench.sample(5, kMs, row);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, kMs);
   bench.accounts.set_process_time(kPid, 500 * kMs, 500 * kMs);
-  const TimeLedger ledger = bench.settle(600 * kMs, 550 * kMs);
+  const TimeLedger ledger = bench.cut(600 * kMs, 550 * kMs);
   CHECK(ledger.attributed_ns == 500 * kMs);
   CHECK(ledger.lost_ns == 50 * kMs);
   CHECK(ledger.whole() == 550 * kMs);
@@ -167,13 +167,13 @@ TEST_CASE("time_accounts: lost time of a process that can be asked is not counte
 TEST_CASE("time_accounts: processes without samples are in the sum of all") {
   Bench bench;
   bench.accounts.end_thread({kPid, 1}, Tid{5}, 10 * kMs);
-  const TimeLedger ledger = bench.settle(5 * kMs, 100 * kMs);
+  const TimeLedger ledger = bench.cut(5 * kMs, 100 * kMs);
   CHECK(ledger.unsampled_ns == 95 * kMs);
   CHECK(ledger.lost_ns == 5 * kMs);
   // A sum that is less than what was seen is ignored.
   Bench other;
   other.accounts.end_thread({kPid, 1}, Tid{5}, 10 * kMs);
-  CHECK(other.settle(0, 9 * kMs).whole() == 10 * kMs);
+  CHECK(other.cut(0, 9 * kMs).whole() == 10 * kMs);
 }
 
 TEST_CASE("time_accounts: a thread that has the number of one that ended is another") {
@@ -185,7 +185,7 @@ TEST_CASE("time_accounts: a thread that has the number of one that ended is anot
   // The report of the thread's end was lost.
   bench.sample(5, kStretch, second);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch);
-  bench.settle();
+  bench.cut();
   CHECK(bench.weight(first) == kStretch * 2 + kMs);
   CHECK(bench.weight(second) == kStretch);
 }
@@ -196,7 +196,7 @@ TEST_CASE("time_accounts: a sample that waited for its labels takes no time back
   bench.late_sample(2, 5, 20 * kMs, row);
   bench.late_sample(1, 5, 10 * kMs, row);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch);
-  bench.settle();
+  bench.cut();
   CHECK(bench.weight(row) == kStretch);
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("time_accounts: nor does it take a minute twice if it has waited for a
   for (std::uint64_t i = 1; i <= 6000; ++i) bench.late_sample(1000 + i, 5, i * kPeriod, row);
   bench.late_sample(500, 5, 5 * kMs, late);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, 6000 * kPeriod + 4 * kMs);
-  CHECK(bench.settle().attributed_ns == 6000 * kPeriod + 4 * kMs);
+  CHECK(bench.cut().attributed_ns == 6000 * kPeriod + 4 * kMs);
   CHECK(bench.weight(late) <= 4 * kMs + kStretch);
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("time_accounts: what threads have beyond other accounts was counted tw
   bench.accounts.set_process_time(kPid, 290 * kMs, 300 * kMs);
   const bool by_processors = GENERATE(false, true);
   const TimeLedger ledger =
-      bench.accounts.settle({.most_ns = by_processors ? 100 * kMs : 1000 * kMs});
+      bench.accounts.cut({.most_ns = by_processors ? 100 * kMs : 1000 * kMs});
   // The clock of a process may lack a tick of a thread that has ended.
   CHECK(ledger.twice_ns == (by_processors ? 400 * kMs : 190 * kMs));
   CHECK(ledger.missing_ns == 0);
@@ -231,7 +231,7 @@ TEST_CASE("time_accounts: an end that was lost is the last sample, beside the pr
   const Index row = bench.row();
   bench.sample(5, 300 * kMs, row);
   bench.accounts.set_process_time(kPid, 310 * kMs, 311 * kMs);
-  const TimeLedger ledger = bench.settle();
+  const TimeLedger ledger = bench.cut();
   CHECK(ledger.attributed_ns == 300 * kMs);
   CHECK(ledger.unsampled_ns == 10 * kMs);
 }
@@ -246,7 +246,7 @@ TEST_CASE("time_accounts: the time of strangers is not that of a few short proce
     bench.accounts.end_thread({Pid{pid}, 1}, Tid{pid}, 4 * kPeriod);
   }
   const TimeLedger ledger =
-      bench.accounts.settle({.whole_ns = 3080 * kMs, .has_strangers = strangers_are_known});
+      bench.accounts.cut({.whole_ns = 3080 * kMs, .has_strangers = strangers_are_known});
   CHECK(ledger.whole() == 3080 * kMs);
   CHECK(ledger.missing_ns == 3000 * kMs);
   // Eight samples may stand for twenty periods.
@@ -259,7 +259,7 @@ TEST_CASE("time_accounts: where no clock moves, each sample stands for its perio
   const Index b = bench.row();
   for (int i = 0; i < 3; ++i) bench.sample(5, 0, a);
   bench.sample(5, 0, b);
-  CHECK(bench.settle().attributed_ns == 4 * kPeriod);
+  CHECK(bench.cut().attributed_ns == 4 * kPeriod);
   CHECK(bench.weight(a) == 3 * kPeriod);
   CHECK(bench.weight(b) == kPeriod);
 }
@@ -270,7 +270,7 @@ TEST_CASE("time_accounts: a part of a nanosecond is not lost") {
   for (int i = 0; i < 3; ++i) rows.push_back(bench.row());
   for (Index row : rows) bench.sample(5, kMs, row);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch + 2);
-  bench.settle();
+  bench.cut();
   CHECK(bench.weight(rows[0]) + bench.weight(rows[1]) + bench.weight(rows[2]) == kStretch + 2);
 }
 
@@ -282,7 +282,7 @@ TEST_CASE("time_accounts: nor is it among the samples of a thread with an accoun
   bench.sample(5, kStretch, before);
   for (Index row : rows) bench.sample(5, kStretch + kMs, row);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, kStretch + 3 * kMs + 2);
-  bench.settle();
+  bench.cut();
   CHECK(bench.weight(before) == kStretch);
   CHECK(bench.weight(rows[0]) + bench.weight(rows[1]) + bench.weight(rows[2]) == 3 * kMs + 2);
 }
@@ -301,7 +301,7 @@ TEST_CASE("time_accounts: a thread that executes a program goes on, and no time 
   }
   bench.accounts.end_thread({kPid, 2}, Tid{5}, 5 * kStretch);
   bench.accounts.set_process_time(kPid, 5 * kStretch, 5 * kStretch);
-  const TimeLedger ledger = bench.settle(0);
+  const TimeLedger ledger = bench.cut(0);
   CHECK(ledger.attributed_ns == 5 * kStretch);
   CHECK(ledger.twice_ns == 0);
   CHECK(bench.profile.rows[before].weight_ns == 3 * kStretch);
@@ -315,7 +315,7 @@ TEST_CASE("time_accounts: the end of another process's thread of that number end
   bench.accounts.end_thread({kOther, 1}, Tid{5}, kMs);
   bench.sample(5, 2 * kStretch, row);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, 2 * kStretch);
-  bench.settle(0, 2 * kStretch);
+  bench.cut(0, 2 * kStretch);
   CHECK(bench.weight(row) >= 2 * kStretch);
   CHECK(bench.weight(row) <= 2 * kStretch + kMs);
 }
@@ -326,6 +326,6 @@ TEST_CASE("time_accounts: an end of which nothing is known is the last sample") 
   bench.sample(5, kStretch, row);
   bench.sample(5, kStretch + 5 * kMs, row);
   bench.accounts.end_thread({kPid, 1}, Tid{5}, 0);
-  bench.settle();
+  bench.cut();
   CHECK(bench.weight(row) == kStretch + 5 * kMs);
 }

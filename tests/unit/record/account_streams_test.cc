@@ -10,6 +10,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/format/common/ledger_text.h"
@@ -38,6 +39,7 @@ struct Faults {
   double exit_unread = 0;   // the process is gone when its exit is read
   std::size_t room = 64;    // for processes; others are not followed
   bool is_command = false;  // wait4() reports the time of all
+  double cut = 0;           // after each turn
 };
 
 // A thread of the machine, also after its end.
@@ -110,6 +112,18 @@ class Machine final : public Sampler {
       if (process.has_ended || !process.is_recorded) continue;
       for (const SimThread& thread : process.threads) {
         if (!thread.has_ended) handler_->on_thread_end(process.key(), thread.tid, thread.ran_ns);
+      }
+    }
+    return {};
+  }
+  Status cut(EventHandler& handler) override {
+    handler_ = &handler;
+    for (const End& end : std::exchange(ends_, {})) report_end(end);
+    for (SimProcess& process : processes_) {
+      if (process.has_ended || !process.is_recorded) continue;
+      for (const SimThread& thread : process.threads) {
+        if (!thread.has_ended)
+          handler_->on_thread_time(process.key(), thread.tid, now_ + taken_, thread.ran_ns);
       }
     }
     return {};
@@ -376,9 +390,40 @@ class Machine final : public Sampler {
 };
 
 struct Recorded {
-  Profile profile;
+  Profile profile;  // the last window
   Truth truth;
+  // Of all windows.
+  TimeLedger time;
+  std::uint64_t samples = 0;
+  std::map<Pid, std::uint64_t> counts;  // by process number
 };
+
+// What each window has by itself. Adds it to the sums.
+void add_window(const Profile& window, Recorded& all) {
+  std::uint64_t weights = 0;
+  std::uint64_t counts = 0;
+  for (const SampleRow& row : window.rows) {
+    weights += row.weight_ns;
+    counts += row.count;
+    REQUIRE(row.thread < window.threads.size());
+    REQUIRE(row.stack < window.stacks.size());
+    REQUIRE(row.label_set < window.label_sets.size());
+    REQUIRE(window.threads[row.thread].process < window.processes.size());
+    CHECK(window.threads[row.thread].name == "made-up");
+    all.counts[window.pid_of(window.threads[row.thread])] += row.count;
+  }
+  const Ledger& ledger = window.ledger;
+  CHECK(weights == ledger.time.attributed_ns);
+  CHECK(counts == ledger.written);
+  CHECK(ledger.taken == ledger.written + ledger.dropped);
+  CHECK(ledger.taken == ledger.outcomes[LS_UNLABELLED]);
+  all.samples += counts;
+  all.time.attributed_ns += ledger.time.attributed_ns;
+  all.time.unsampled_ns += ledger.time.unsampled_ns;
+  all.time.lost_ns += ledger.time.lost_ns;
+  all.time.twice_ns += ledger.time.twice_ns;
+  all.time.missing_ns += ledger.time.missing_ns;
+}
 
 // Records the machine with this seed, and checks what holds for each recording.
 Recorded record(std::uint64_t seed, const Faults& faults) {
@@ -390,34 +435,30 @@ Recorded record(std::uint64_t seed, const Faults& faults) {
       {.timed_samples = random() % 40, .period_ns = kPeriod, .clocks = machine.clocks()});
   REQUIRE(recorder.add_before_exec(machine.first(), UniqueFd()));
   REQUIRE(recorder.start());
+  Recorded all;
+  std::mt19937_64 cuts(seed);
+  std::vector<ModuleFile> files;
   for (std::uint64_t turns = 1 + random() % 20; turns > 0; --turns) {
     REQUIRE(recorder.step(std::chrono::milliseconds(random() % 150)));
+    if (std::uniform_real_distribution<double>(0, 1)(cuts) >= faults.cut) continue;
+    auto window = recorder.cut(files);
+    REQUIRE(window);
+    INFO("seed " << seed << ", a window");
+    CHECK(files.size() == window->modules.size());
+    add_window(*window, all);
   }
   REQUIRE(recorder.stop());
-  const Truth truth = machine.truth();
-  std::vector<ModuleFile> files;
-  Recorded all{
-      recorder.take_profile(files, faults.is_command ? truth.recorded_ns + truth.strangers_ns : 0),
-      truth};
-  const TimeLedger& time = all.profile.ledger.time;
+  const Truth truth = all.truth = machine.truth();
+  all.profile =
+      recorder.take_profile(files, faults.is_command ? truth.recorded_ns + truth.strangers_ns : 0);
+  add_window(all.profile, all);
+  const TimeLedger& time = all.time;
   INFO("seed " << seed << ": " << time.attributed_ns << " attributed, " << time.unsampled_ns
                << " unsampled, " << time.lost_ns << " lost, " << time.twice_ns << " twice, "
                << time.missing_ns << " missing; true are " << truth.recorded_ns << " and "
                << truth.strangers_ns << " of strangers, " << truth.lost_ns << " lost, "
                << truth.unknowable_ns << " unknowable");
-  std::uint64_t weights = 0;
-  std::uint64_t counts = 0;
-  std::map<Pid, std::uint64_t> by_process;
-  for (const SampleRow& row : all.profile.rows) {
-    weights += row.weight_ns;
-    counts += row.count;
-    by_process[all.profile.pid_of(all.profile.threads[row.thread])] += row.weight_ns;
-  }
-  const Ledger& ledger = all.profile.ledger;
-  CHECK(weights == time.attributed_ns);
-  CHECK(counts == ledger.written);
-  CHECK(counts == truth.delivered);
-  CHECK(ledger.taken == ledger.written + ledger.dropped);
+  CHECK(all.samples == truth.delivered);
   if (time.attributed_ns == 0) return all;
   // Where no clock has moved, samples stand for periods; all else is by the machine's account.
   const std::uint64_t possible = truth.recorded_ns + (faults.is_command ? truth.strangers_ns : 0);
@@ -426,7 +467,11 @@ Recorded record(std::uint64_t seed, const Faults& faults) {
   CHECK(time.whole() + truth.unknowable_ns >= truth.recorded_ns);
   // A process whose fork was lost, under the number of one that has ended, has no clock.
   if (faults.fork_lost == 0) CHECK(time.twice_ns == 0);
+  if (faults.cut != 0) return all;
   // A process has its own time, and a part of what short ones share.
+  std::map<Pid, std::uint64_t> by_process;
+  for (const SampleRow& row : all.profile.rows)
+    by_process[all.profile.pid_of(all.profile.threads[row.thread])] += row.weight_ns;
   for (const auto& [pid, weight] : by_process) {
     INFO("process " << raw(pid));
     CHECK(weight <= machine.time_of(pid) + machine.time_of_short());
@@ -483,5 +528,33 @@ TEST_CASE("account streams: the time of processes that were not followed is nobo
     CHECK(time.whole() == all.truth.recorded_ns + all.truth.strangers_ns);
     CHECK(time.missing_ns == all.truth.strangers_ns);
     CHECK(time.attributed_ns <= all.truth.recorded_ns);
+  }
+}
+
+// The same machine is recorded twice, and cut in one of the recordings.
+TEST_CASE("account streams: windows add up to the recording that was not cut") {
+  for (std::uint64_t seed = 1; seed <= streams(); ++seed) {
+    const bool is_command = seed % 2 == 0;
+    const Recorded whole = record(seed, {.is_command = is_command});
+    const Recorded cut = record(seed, {.is_command = is_command, .cut = seed % 3 == 0 ? 1 : 0.3});
+    INFO("seed " << seed);
+    CHECK(cut.samples == whole.samples);
+    CHECK(cut.counts == whole.counts);
+    if (whole.time.attributed_ns == 0 || cut.time.attributed_ns == 0) continue;
+    CHECK(cut.time.whole() == whole.truth.recorded_ns);
+    CHECK(cut.time.lost_ns == 0);
+    CHECK(cut.time.missing_ns == 0);
+  }
+}
+
+TEST_CASE("account streams: windows of a recording with losses add up, too") {
+  for (std::uint64_t seed = 1; seed <= streams(); ++seed) {
+    record(seed, {.sample_dropped = 0.2,
+                  .sample_late = 0.3,
+                  .end_late = 0.3,
+                  .end_lost = 0.2,
+                  .exit_unread = 0.5,
+                  .is_command = seed % 2 == 0,
+                  .cut = 0.4});
   }
 }
