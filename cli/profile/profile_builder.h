@@ -172,10 +172,11 @@ class ProfileBuilder {
   // Forgets what has no number, and calls all else by its number. Call it between two windows, and
   // ProcessContext::renumber() for each process.
   void keep(const Renumbering& numbers);
-  // How many entries all tables have.
-  std::size_t size() const {
-    return profile_.processes.size() + profile_.threads.size() + profile_.locations.size() +
-           profile_.stacks.size() + profile_.label_sets.size();
+  // Whether label bytes were decoded so often, for ever new processes, that it is worth to do it
+  // again for those that are still there.
+  bool is_crowded() const {
+    constexpr std::size_t kFew = 65'536;
+    return decoded_.size() > kFew + 2 * profile_.label_sets.size();
   }
 
  private:

@@ -202,6 +202,7 @@ class Recorder final : private EventHandler {
     bool publishes_nothing = false;
     bool goes_on = false;  // as another program
     Index row = kNoIndex;  // ProcessContext::row
+    unsigned cuts = 0;     // so many were there since it has no row
     ProcessOfWaits waits;  // if waits are sampled
   };
 
@@ -229,6 +230,7 @@ class Recorder final : private EventHandler {
   Ledger sums(const Counters& counters) const;
   Profile& end_window(const Counters& counters, std::uint64_t whole_ns);
   void forget_unused();
+  void forget_gone();
   void note_plan(Pid pid, const ProcessPlan& plan);
   void let_go(TrackedProcess::Clock::time_point now);
   bool is_example(const TrackedProcess& process);

@@ -17,6 +17,8 @@ namespace {
 
 // What so many windows have not used is forgotten, if it is much.
 constexpr std::uint32_t kWindowsKept = 8;
+// Of a process that has ended and is in no window, its name is kept for so many cuts.
+constexpr unsigned kCutsUntilOver = 2;
 
 // The entries that have a number, by their numbers.
 std::vector<Index> entries_of(const std::vector<Index>& numbers) {
@@ -94,6 +96,7 @@ Result<Profile> Recorder::cut(std::vector<ModuleFile>& files) {
   cut_modules_ = entries_of(numbers.modules);
   clocks_.begin_window();
   forget_unused();
+  forget_gone();
   return window;
 }
 
@@ -118,7 +121,7 @@ Index Recorder::program() {
 // met.
 void Recorder::forget_unused() {
   UsedEntries lately = last_use_.of_last(kWindowsKept);
-  if (!LastUse::is_worth(lately)) return;
+  if (!LastUse::is_worth(lately) && !builder_.is_crowded()) return;
   const Renumbering numbers(lately);
   builder_.keep(numbers);
   modules_.keep(numbers.modules);
@@ -130,12 +133,15 @@ void Recorder::forget_unused() {
     process->renumber(numbers);
     process->renumber_modules(numbers.modules, done);
   }
-  // Whatever is still to come of these has come.
+  for (auto& [key, gone] : gone_) gone.row = Renumbering::of(numbers.processes, gone.row);
+}
+
+// What is still to come of a process that has ended comes within a second, mostly.
+void Recorder::forget_gone() {
   for (auto entry = gone_.begin(); entry != gone_.end();) {
     Gone& gone = entry->second;
-    const bool had_row = gone.row != kNoIndex;
-    gone.row = Renumbering::of(numbers.processes, gone.row);
-    const bool is_over = had_row && gone.row == kNoIndex && !processes_.contains(entry->first);
+    const bool is_over = gone.row == kNoIndex && !processes_.contains(entry->first) &&
+                         ++gone.cuts >= kCutsUntilOver;
     entry = is_over ? gone_.erase(entry) : std::next(entry);
   }
 }
