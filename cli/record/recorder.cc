@@ -219,16 +219,47 @@ void Recorder::look_at_group(TrackedProcess::Clock::time_point now) {
 }
 
 Status Recorder::step(std::chrono::milliseconds timeout) {
+  if (plans_wait_) timeout = {};
+  plan_until_.reset();
   if (Status status = sampler_->drain(*this, timeout); !status) return status;
-  auto now = TrackedProcess::Clock::now();
+  plans_wait_ = !plan_those_due();
+  const auto now = TrackedProcess::Clock::now();
   for (auto& [key, process] : processes_) {
     const Busy busy(*this, key.pid);
-    if (process->plan_due(now)) plan(*process);
     process->watch_facts(now);
   }
   let_go(now);
   if (now >= next_group_look_) look_at_group(now);
   return {};
+}
+
+// Returns false if some wait for the next step.
+bool Recorder::plan_those_due() {
+  const auto now = TrackedProcess::Clock::now();
+  bool has_planned = false;
+  for (auto& [key, process] : processes_) {
+    if (!process->plan_due(now)) continue;
+    const bool has_time = has_time_to_plan();
+    if (has_planned && !has_time) return false;
+    plan(*process);
+    has_planned = true;
+  }
+  return true;
+}
+
+bool Recorder::has_time_to_plan() {
+  const auto now = TrackedProcess::Clock::now();
+  if (!plan_until_) plan_until_ = now + options_.plan_budget;
+  return now < *plan_until_;
+}
+
+// A program may run only for a moment, so it is planned at once, unless many are: samples of all
+// that run would be lost meanwhile.
+void Recorder::plan_if_time(TrackedProcess& process) {
+  if (!started_ || stops_ || has_time_to_plan()) return plan(process);
+  process.plan_soon();
+  plans_wait_ = true;
+  ++counters_[Counter::kPlansPostponed];
 }
 
 // Samples of a thread that ends come a moment after the end of its process, so it is kept until
@@ -400,7 +431,7 @@ TrackedProcess& Recorder::process_of(ProcessKey key) {
   ++counters_[Counter::kForksNotSeen];
   const Status status = sampler_->set_sampled_process(key.pid);
   if (status) {
-    plan(process);
+    plan_if_time(process);
   } else if (sampler_->key_of(key.pid).life == 0) {
     process.on_exit();  // or it was removed, and this sample is from before
   }
@@ -481,7 +512,7 @@ void Recorder::on_exec(ProcessKey key, std::string_view name) {
     begin_life(*process, key, name);
   }
   process->on_exec();
-  plan(*process);  // plan at once: the program may run only for a moment
+  plan_if_time(*process);
 }
 
 // Lets a process go on under another key. What it was before stays as a summary.

@@ -71,6 +71,8 @@ class Recorder final : private EventHandler {
     std::vector<std::string> blame{};  // keys by which waits are blamed on who made threads wait
     WaitLimits limits{};
     KernelClocks clocks{};
+    // So long may plans keep a step() from the next samples.
+    std::chrono::milliseconds plan_budget{20};
   };
 
   // Samples nothing yet.
@@ -96,8 +98,9 @@ class Recorder final : private EventHandler {
   // time of others. Call it before start().
   void note_children_followed() { follows_children_ = true; }
   Status start();
-  // Takes the events that have come, waits up to `timeout` for more, and plans each process that is
-  // due.
+  // Takes the events that have come, waits up to `timeout` for more, and plans processes that are
+  // due: at least one, and as many as the budget allows. The others wait for the next step, and
+  // their samples are unreadable meanwhile, as those of programs that are not planned yet.
   Status step(std::chrono::milliseconds timeout);
   // Ends sampling and takes the rest. It is called once; again only if the first call was left
   // behind, and then it takes nothing more.
@@ -220,6 +223,9 @@ class Recorder final : private EventHandler {
   void begin_life(TrackedProcess& process, ProcessKey key, std::string_view name);
   KernelTotals kernel_totals(const Counters& counters, std::uint64_t whole_ns) const;
   void plan(TrackedProcess& process);
+  void plan_if_time(TrackedProcess& process);
+  bool plan_those_due();
+  bool has_time_to_plan();
   void find_server(TrackedProcess& process) const;
   void settle_unplanned(Profile& profile) const;
   std::vector<bool> silent_rows(std::size_t count) const;
@@ -276,6 +282,9 @@ class Recorder final : private EventHandler {
   std::uint64_t whole_before_ns_ = 0;
   std::uint64_t lost_before_ns_ = 0;
   std::uint64_t plans_ = 0;
+  // Plans of this step may begin until then; nothing: none has begun.
+  std::optional<TrackedProcess::Clock::time_point> plan_until_;
+  bool plans_wait_ = false;  // some are due still
   bool in_kernel_ = false;
   TrackedProcess::Clock::time_point last_event_{};  // of the kinds that is_calm() names
   bool started_ = false;

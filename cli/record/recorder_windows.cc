@@ -32,6 +32,11 @@ std::vector<Index> entries_of(const std::vector<Index>& numbers) {
 }  // namespace
 
 Status Recorder::stop() {
+  // Those that wait for their turn have no other one.
+  while (plans_wait_) {
+    plan_until_.reset();
+    plans_wait_ = !plan_those_due();
+  }
   for (const auto& [key, process] : processes_) {
     if (process->ended()) continue;
     const Busy busy(*this, key.pid);

@@ -121,6 +121,8 @@ class TrackedProcess final : public ProcessContext {
     return ended_ && now - *ended_ > kLatestEvent && !left_out_;
   }
   // Whether it is time to plan (again), some time after a change.
+  // Makes it due.
+  void plan_soon();
   bool plan_due(Clock::time_point now) const {
     return !ended() && next_plan_ && now >= *next_plan_;
   }
@@ -169,7 +171,6 @@ class TrackedProcess final : public ProcessContext {
     return ++last;
   }
   FindProcess finder(Live& live) const;
-  void plan_soon();
   void plan_later();
   void adopt(ProcessPlan plan);
   bool adopt_facts(std::shared_ptr<const ProcessFacts> facts);

@@ -163,6 +163,8 @@ constexpr CounterText kTexts[] = {
      "its samples are unreadable meanwhile",
      {},
      "times that a process could not be looked at again"},
+    {kPlansPostponed, "plans-postponed", kStatistic,
+     "times that a process waited for its plan, because samples came first"},
     {kRecipesNotStored,
      "recipes-not-stored",
      kProblem,

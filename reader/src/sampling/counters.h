@@ -84,6 +84,7 @@ enum class Counter : std::uint8_t {
   kRetriesPending,
   kPlansWithoutFiles,
   kPlansFailed,
+  kPlansPostponed,
   kRecipesNotStored,
   kForksNotSeen,
   kSamplesWithFpFrames,

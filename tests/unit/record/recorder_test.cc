@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -127,6 +128,74 @@ pid_t child_that_has_computed(std::uint64_t time_ns) {
 }
 
 }  // namespace
+
+namespace {
+
+// A sampler in which processes execute a program at the same time.
+class SamplerOfManyExecs final : public Sampler {
+ public:
+  explicit SamplerOfManyExecs(std::vector<Pid> pids) : pids_(std::move(pids)) {}
+  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override {
+    if (recipes.empty()) planned_.insert(pid);
+    return {};
+  }
+  Status remove_process(Pid) override { return {}; }
+  ProcessKey key_of(Pid pid) const override { return {pid, life_}; }
+  Status start() override { return {}; }
+  Status drain(EventHandler& handler, std::chrono::milliseconds timeout) override {
+    timeout_ = timeout;
+    if (!executes_) return {};
+    executes_ = false;
+    ++life_;
+    planned_.clear();
+    for (const Pid pid : pids_) handler.on_exec({pid, life_}, {});
+    return {};
+  }
+  Status stop(EventHandler&) override { return {}; }
+  Counters counters() const override { return {}; }
+  std::string_view event_name() const override { return "none"; }
+
+  void execute() { executes_ = true; }
+  std::size_t planned() const { return planned_.size(); }
+  std::chrono::milliseconds timeout() const { return timeout_; }
+
+ private:
+  std::vector<Pid> pids_;
+  std::set<Pid> planned_;
+  std::uint32_t life_ = 1;
+  bool executes_ = false;
+  std::chrono::milliseconds timeout_{};
+};
+
+}  // namespace
+
+TEST_CASE("recorder: where many programs start at once, samples do not wait for all plans") {
+  std::vector<Pid> pids;
+  for (int i = 0; i < 3; ++i) pids.push_back(Pid{child_that_has_computed(0)});
+  auto owned = std::make_unique<SamplerOfManyExecs>(pids);
+  SamplerOfManyExecs& sampler = *owned;
+  Recorder recorder(std::move(owned),
+                    {.period_ns = 1000, .plan_budget = std::chrono::milliseconds(0)});
+  for (const Pid pid : pids) REQUIRE(recorder.add(pid));
+  REQUIRE(recorder.start());
+  CHECK(sampler.planned() == 3);
+  sampler.execute();
+  REQUIRE(recorder.step(std::chrono::milliseconds(50)));
+  CHECK(sampler.planned() == 1);
+  // The others do not wait for events.
+  REQUIRE(recorder.step(std::chrono::milliseconds(50)));
+  CHECK(sampler.timeout().count() == 0);
+  CHECK(sampler.planned() == 2);
+  // At the end each has its plan.
+  REQUIRE(recorder.stop());
+  CHECK(sampler.planned() == 3);
+  std::vector<ModuleFile> files;
+  CHECK(recorder.take_profile(files, 0).ledger.counters[Counter::kPlansPostponed] == 3);
+  for (const Pid pid : pids) {
+    kill(raw(pid), SIGKILL);
+    waitpid(raw(pid), nullptr, 0);
+  }
+}
 
 TEST_CASE("recorder: what a process has computed before it joins is not the recording's time") {
   constexpr std::uint64_t kPast = 200'000'000;
