@@ -16,6 +16,7 @@
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
 #include "cli/host/watchdog.h"
+#include "cli/record/find_targets.h"
 #include "cli/record/recorder.h"
 #include "cli/record/samplers.h"
 #include "cli/record/targets.h"

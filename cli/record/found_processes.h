@@ -13,6 +13,7 @@
 
 #include <memory>
 
+#include "cli/process/find_processes.h"
 #include "cli/record/targets.h"
 
 namespace labelscope::cli {

@@ -26,6 +26,7 @@
 #include "cli/host/terminal.h"
 #include "cli/host/watchdog.h"
 #include "cli/options/session_options.h"
+#include "cli/process/find_processes.h"
 #include "cli/record/naming.h"
 #include "cli/record/recorder.h"
 #include "cli/record/samplers.h"

@@ -10,7 +10,8 @@
 //                 waits                                                                status
 //
 // A new way to name processes that run is a row of NamedBy (cli/process/find_processes.h). It needs
-// a class of its own here only if it does something else than these two at one of the steps.
+// a class of its own, as found_processes.cc and command_target.cc have, only if it does something
+// else than these two at one of the steps.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,6 @@
 #include "cli/host/exit_status.h"
 #include "cli/host/signals.h"
 #include "cli/options/session_options.h"
-#include "cli/process/find_processes.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 
@@ -107,11 +107,5 @@ class Targets {
 Error why_not_added(Pid pid, Error error, Backend backend);
 // Returns the base name of files about this process: "postgres-4242".
 std::string base_name_of(std::string_view program, Pid pid);
-
-// Finds the targets that the options name, or waits for them. A command is forked here, so call it
-// before changing anything that a child inherits. Fails with kVanished or kNotFound if there is no
-// such process. `say` takes a line for the user before it waits.
-Result<std::unique_ptr<Targets>> find_targets(const SessionOptions& options, Signals& signals,
-                                              const Say& say);
 
 }  // namespace labelscope::cli
