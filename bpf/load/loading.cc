@@ -34,7 +34,8 @@ constexpr std::string_view kVerdictEnds = "-- END PROG LOAD LOG --";
 
 std::mutex one_at_a_time;
 std::string text;
-bool lacked_files = false;  // a line of it says so, perhaps one that was not kept
+// Whether libbpf has reported that it has no files left. That line may not be among those kept.
+bool lacked_files = false;
 libbpf_print_fn_t previous = nullptr;
 
 __attribute__((format(printf, 2, 0))) int keep(libbpf_print_level level, const char* format,
@@ -179,7 +180,8 @@ int map_fd(const bpf_object* object, const char* name) {
   return map ? bpf_map__fd(map) : -1;
 }
 
-// This is an error: the compiler has put something else into that section.
+// Only the configuration is in the section of constants. If the compiler has put another constant
+// there, the sizes differ, and libbpf refuses the value.
 Status set_constants(bpf_object* object, const void* value, std::size_t size) {
   int error = -ENOENT;
   bpf_map* map = nullptr;

@@ -27,7 +27,7 @@
 #define LS_WAKEUP_INTERVAL_NS 1000000
 
 static __always_inline __u64 ls_wakeup_flag(struct ls_scratch* own) {
-  /* Stacks end in a file that was loaded a moment ago, until user space has looked. */
+  /* A file was loaded a moment ago. Until user space has read where, all stacks end in it. */
   _Bool urgent = own->sample.stack.end == LS_STACK_NO_MAPPING;
   if (!urgent && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < config.wakeup_bytes)
     return BPF_RB_NO_WAKEUP;

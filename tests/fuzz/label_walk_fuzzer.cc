@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ls_tls_recipe recipe{};
   if (size < sizeof recipe) return 0;
   std::memcpy(&recipe, data, sizeof recipe);
-  recipe.kind %= 4;
+  recipe.kind %= LS_FIRST_THREAD_AT_ADDRESS + 1;
   const FuzzedMemory memory(data + sizeof recipe, size - sizeof recipe);
   const labelscope::Observation seen = labelscope::observe(std::span(&recipe, 1), {0x1000}, memory);
   fuzzer_check(seen.outcome < LS_OUTCOME_COUNT, "the outcome is one of ours");

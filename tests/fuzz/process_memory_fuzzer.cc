@@ -129,12 +129,12 @@ void check_plan(const Target& process, bool traced) {
   fuzzer_check(plan->publishers.empty() == !plan->absence().empty(), "absence has a reason");
   std::vector<ls_tls_recipe> recipes;
   for (const Publisher& publisher : plan->publishers) {
-    fuzzer_check(publisher.recipe.kind <= LS_RECIPE_NOT_RELOCATED, "a recipe is of a known kind");
+    fuzzer_check(publisher.recipe.kind <= LS_FIRST_THREAD_AT_ADDRESS, "a recipe is of a known kind");
     recipes.push_back(publisher.recipe);
   }
   const Observation seen = observe(recipes, {kFirstBias + kPage}, process.memory());
   fuzzer_check((seen.outcome == LS_LABELLED) == !seen.labels.empty(), "labelled means labels");
-  if (traced) fuzzer_check(!explain_plan(*plan, trace).steps.empty(), "it is told");
+  if (traced) fuzzer_check(!explain_plan(*plan, trace).steps.empty(), "a traced plan can be explained");
   fuzzer_check(planner.plan(process).has_value(), "there is a plan with what was learned, too");
 }
 

@@ -14,7 +14,7 @@
 
 namespace labelscope::test {
 
-// What is true in a state, in the words of told().
+// What is true in a state, as texts like those that told() makes of labels.
 struct ServerState {
   std::string name;
   std::string first;  // of the first thread
@@ -39,7 +39,7 @@ class PresetServer {
   // Makes its memory that of no server (targets/servers/fill.h).
   const std::vector<std::string>& fills() const { return fills_; }
   void fill(const std::string& kind, unsigned seed);
-  // Lets two owners of its values take turns.
+  // Two owners of its values exist from now on, and the other one is current.
   void flip() { say("flip"); }
 
  private:

@@ -20,8 +20,9 @@ struct label_handle {
   custom_labels_labelset_t empty;
 };
 
-/* The storage pointer of a set object is its own address. That of a thread's set is the address of
- * the word behind. No array of labels can begin at either. */
+/* The storage pointer of an empty set object is the address of the object itself. An empty set of a
+ * thread has the address of its own count instead, the word behind that pointer. No array of labels
+ * can begin at either. */
 static inline void handle_init_object(struct label_handle* handle) {
   handle->empty = (custom_labels_labelset_t){(custom_labels_label_t*)(void*)handle, 0, 0};
 }

@@ -56,7 +56,7 @@ struct SetCheck {
   // number of such elements, `subject` is empty. If `set` is kUnreadable and this is empty, the
   // process has ended or may not be looked at.
   std::vector<Diagnostic> diagnostics;
-  bool tested = false;  // true if some rule was tested, which an empty or unread value does not do
+  bool tested = false;  // true if some rule was tested: an empty or unread value tests none
   // The memory that was read, the variable first. The result stays the same until some of it
   // changes.
   struct Range {
