@@ -144,15 +144,27 @@ void LoadedSampler::freeze_clocks() {
   }
 }
 
-// Times are read when all records are taken that there are, and handed out before any other. So a
-// thread whose end comes later has not ended yet for the handler, and one that has ended is not
-// among those that are read.
+// Times are read when the records are taken that there are, and handed out before any other. So a
+// thread whose end comes later has not ended yet for the handler. Threads that work in their end,
+// or that nobody has waited for, are in no list of threads, but in `endings`: their records come
+// when the kernel frees them, and the clocks of their processes have their time already.
 Status LoadedSampler::cut(EventHandler& handler) {
   if (waits_) return Error{ErrorCode::kUnsupported, "recordings of waits have one window"};
-  do {
+  // Records may come as fast as they are taken.
+  constexpr int kMostRounds = 2;
+  for (int round = 0; round < kMostRounds; ++round) {
     if (Status status = consume(handler); !status) return status;
-  } while (more_);
-  for (const ls_ending& ending : object_->take_unsent_ends()) take_ending(ending);
+    if (!more_) break;
+  }
+  for (const ls_ending& ending : object_->take_unsent_ends()) {
+    ThreadEndRecord end;
+    end.process = {static_cast<Pid>(ending.pid), ending.life};
+    end.tid = static_cast<Tid>(ending.tid);
+    end.identity = ending.identity;
+    end.thread_ns = ending.thread_ns;
+    end.time_ns = ending.time_ns;
+    take_thread_end(end);
+  }
   auto all = thread_times_.read_once_more();
   if (!all) {
     all.emplace();
@@ -160,13 +172,23 @@ Status LoadedSampler::cut(EventHandler& handler) {
       if (auto times = read_thread_times(pid)) all->emplace(pid, *std::move(times));
     }
   }
+  const std::vector<ls_ending> endings = object_->endings();
   const std::uint64_t now_ns = monotonic_ns();
+  const auto advance = [&](ProcessKey process, const ThreadTime& thread) {
+    // A record that says whose number it is now is still to come.
+    if (clocks_.is_of_other(process.pid, thread.tid, thread.identity)) return;
+    const auto time = clocks_.at(process.pid, thread.tid, thread.identity, thread.ran_ns);
+    handler.on_thread_time(process, time.tid, now_ns, time.ran_ns);
+  };
   for (const auto& [pid, times] : *all) {
     if (!processes_->contains(pid)) continue;  // its fork is still to come
-    for (const ThreadTime& thread : times) {
-      const auto time = clocks_.at(pid, thread.tid, thread.identity, thread.ran_ns);
-      handler.on_thread_time(key_of(pid), time.tid, now_ns, time.ran_ns);
-    }
+    for (const ThreadTime& thread : times) advance(key_of(pid), thread);
+  }
+  for (const ls_ending& ending : endings) {
+    const ProcessKey process{static_cast<Pid>(ending.pid), ending.life};
+    const auto tid = static_cast<Tid>(ending.tid);
+    if (!is_of_recording(process.pid, tid, ending.identity, ending.time_ns)) continue;
+    advance(process, {tid, ending.thread_ns, ending.identity});
   }
   return {};
 }

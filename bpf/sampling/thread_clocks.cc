@@ -138,6 +138,12 @@ bool ThreadClocks::is_frozen(Pid pid, Tid tid, std::uint32_t identity) const {
   return frozen_.contains(raw(number_of(pid, tid, identity)));
 }
 
+bool ThreadClocks::is_of_other(Pid pid, Tid tid, std::uint32_t identity) const {
+  const auto known = clocks_.find(raw(number_of(pid, tid, identity)));
+  if (known == clocks_.end() || identity == 0 || known->second.may_change) return false;
+  return known->second.identity != 0 && known->second.identity != identity;
+}
+
 std::vector<ThreadClocks::Time> ThreadClocks::take_frozen() {
   std::vector<Time> ended;
   while (!frozen_.empty()) {

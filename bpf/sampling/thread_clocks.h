@@ -62,6 +62,8 @@ class ThreadClocks {
   void freeze(Pid pid, std::span<const ThreadTime> times);
   // Whether the time of this thread was noted: it had begun by then.
   bool is_frozen(Pid pid, Tid tid, std::uint32_t identity) const;
+  // Whether another thread than the one with this identity is known by the number.
+  bool is_of_other(Pid pid, Tid tid, std::uint32_t identity) const;
   // Takes all threads that were frozen and have not ended since.
   std::vector<Time> take_frozen();
 

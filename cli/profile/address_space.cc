@@ -162,16 +162,10 @@ std::vector<ProfileModule> ModuleTable::take(std::vector<ModuleFile>& files) {
   return std::move(modules_);
 }
 
-std::vector<ProfileModule> ModuleTable::copy(const std::vector<Index>& numbers,
-                                             std::vector<ModuleFile>& files) {
-  std::vector<ProfileModule> modules;
-  files.clear();
-  for (Index i = 0; i < modules_.size() && i < numbers.size(); ++i) {
-    if (numbers[i] == kNoIndex) continue;
-    modules.push_back(modules_[i]);
-    files.push_back(files_[i]);
-    settle(i, modules.back(), files.back());
-  }
+std::vector<ProfileModule> ModuleTable::copy(std::vector<ModuleFile>& files) {
+  std::vector<ProfileModule> modules = modules_;
+  files = files_;
+  for (Index i = 0; i < modules.size(); ++i) settle(i, modules[i], files[i]);
   return modules;
 }
 
@@ -192,6 +186,7 @@ void ModuleTable::keep(const std::vector<Index>& numbers) {
     makers.insert(maker);
   }
   perf_maps_.keep(makers);
+  open_.forget_unused();
   generated_ = std::move(generated);
   kernel_ = Renumbering::of(numbers, kernel_);
 }

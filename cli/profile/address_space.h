@@ -51,13 +51,12 @@ class ModuleTable {
   void leave_files() { leaves_files_ = true; }
   // Moves everything out; the table is empty afterwards. `files` is parallel to the modules.
   std::vector<ProfileModule> take(std::vector<ModuleFile>& files);
-  // Returns copies of those that have a number (used_part.h), as they are now.
-  std::vector<ProfileModule> copy(const std::vector<Index>& numbers,
-                                  std::vector<ModuleFile>& files);
+  // Returns copies of them, as they are now.
+  std::vector<ProfileModule> copy(std::vector<ModuleFile>& files);
   // Keeps what was found out about a module when its addresses were named.
   void keep_names(Index index, const ProfileModule& named) {
     modules_[index].build_id = named.build_id;
-    modules_[index].symbol_problem = named.symbol_problem;
+    modules_[index].why_nameless = named.why_nameless;
   }
   // Forgets those that have no number, and calls the others by theirs. Address spaces need
   // AddressSpace::renumber().

@@ -237,6 +237,19 @@ void MappedFiles::give_up_one(Family family) {
   --open_;
 }
 
+void MappedFiles::forget_unused() {
+  std::erase_if(taken_, [](const auto& entry) {
+    const Taken& taken = entry.second;
+    return taken.refused || taken.file.file == nullptr || taken.file.file.use_count() == 1;
+  });
+  open_ = 0;
+  for (auto& [family, keys] : open_of_) {
+    std::erase_if(keys, [&](const Key& key) { return !taken_.contains(key); });
+    open_ += keys.size();
+  }
+  std::erase_if(open_of_, [](const auto& entry) { return entry.second.empty(); });
+}
+
 std::string MappedFiles::given_up_text() const {
   return "too many files have samples to keep all open (" + std::to_string(most_) +
          " are kept, a quarter of the limit that ulimit -n raises)";

@@ -93,6 +93,9 @@ class MappedFiles {
   const File& take(const Mapping& mapping, FileState mapped, const FindProcess& process,
                    Family family);
 
+  // Closes sampled files that nobody else has any more, and forgets those that were refused.
+  void forget_unused();
+
   // Returns why a file that was given up has no names.
   std::string given_up_text() const;
 

@@ -48,6 +48,8 @@ struct ProfileModule {
   std::uint64_t first_map_bytes = UINT64_MAX;
   // Why frames of this module have no names, in words; empty if they have.
   std::string symbol_problem;
+  // What the symbolizer has found out about that, for windows to come.
+  std::string why_nameless;
 };
 
 // The open file of a module. It was opened early, while the target lived. So it is the file that

@@ -17,8 +17,10 @@ constexpr std::uint64_t kShortestStretch = 50'000'000;
 constexpr std::uint64_t kLongestTick = 10'000'000;
 // A thread's clock may stand still. Its stretch must not grow for ever.
 constexpr std::size_t kMostSamples = 65536;
-// The end of a thread may be lost. If nothing is heard of it in so many windows, it is forgotten.
+// The end of a thread may be lost. If nothing is heard of it in so many windows, it is forgotten
+// where there are very many: whose end comes after all would bring its whole time once more.
 constexpr unsigned kSilentWindows = 8;
+constexpr std::size_t kMostSilent = 65'536;
 
 }  // namespace
 
@@ -215,8 +217,10 @@ std::uint64_t TimeAccounts::room_for(Pool& pool, std::uint64_t time_ns) const {
 }
 
 TimeLedger TimeAccounts::cut(const KernelTotals& totals) {
+  const bool is_crowded = threads_.size() > kMostSilent;
   for (auto thread = threads_.begin(); thread != threads_.end();) {
-    thread = interrupt(thread->second) ? std::next(thread) : threads_.erase(thread);
+    const bool stays = interrupt(thread->second) || !is_crowded;
+    thread = stays ? std::next(thread) : threads_.erase(thread);
   }
   Pool all;
   std::uint64_t known_ns = 0;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
 #include "cli/host/log.h"
 #include "cli/host/own_process.h"
@@ -36,14 +37,23 @@ void Naming::look_early(const Recorder& recorder, bool now) {
   if (has_stuck_ || !looks_early_ || recorder.samples() == 0 || (!now && time < next_early_)) return;
   next_early_ = time + kBetweenLooks;
   is_looking_ = true;
-  if (!early_) early_.emplace(namer());
+  if (!early_) early_ = std::make_unique<EarlyNames>(namer());
   recorder.show_locations(*early_);
   is_looking_ = false;
 }
 
 void Naming::end_early() {
   looks_early_ = false;
+  // The thread that finds names may be the one that waits, and has the namer. Both stay.
+  if (has_stuck_) {
+    static_cast<void>(early_.release());
+    release_namer();
+  }
   early_.reset();
+}
+
+void Naming::release_namer() {
+  if (!std::exchange(has_released_, true)) static_cast<void>(namer_.release());
 }
 
 void Naming::finish(Profile& profile, const std::vector<ModuleFile>& files, Progress* progress) {
@@ -61,8 +71,7 @@ void Naming::finish(Profile& profile, const std::vector<ModuleFile>& files, Prog
   };
   symbolizing.kernel = kernel_;
   if (has_stuck_) {
-    // The thread that finds names may be the one that waits, and has the namer. Both stay.
-    static_cast<void>(namer_.release());
+    release_namer();
   } else if (early_) {
     early_->finish(symbolizing.cancelled);
     symbolizing.early = &*early_;
@@ -70,6 +79,7 @@ void Naming::finish(Profile& profile, const std::vector<ModuleFile>& files, Prog
                  " addresses were found while it recorded");
   }
   progress_ = progress;
+  if (!looks_early_) namer().refill();
   symbolize(profile, files, namer(), symbolizing);
   progress_ = nullptr;
   if (!namer().not_given_up().empty()) {

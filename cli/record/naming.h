@@ -6,7 +6,6 @@
 #include <chrono>
 #include <future>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "cli/host/signals.h"
@@ -45,17 +44,19 @@ class Naming {
  private:
   using Clock = std::chrono::steady_clock;
   FileNamer& namer();
+  void release_namer();
 
   const FunctionNameOptions& options_;
   Signals& signals_;
   std::shared_future<Result<KernelSymbols>> kernel_;
   std::unique_ptr<FileNamer> namer_;
-  std::optional<EarlyNames> early_;  // uses namer_
+  std::unique_ptr<EarlyNames> early_;  // uses namer_
   Clock::time_point next_early_;
   Progress* progress_ = nullptr;  // while addresses are named
   std::atomic<bool> has_stuck_ = false;
   std::atomic<bool> is_looking_ = false;
   bool looks_early_ = true;
+  bool has_released_ = false;
   bool given_up_ = false;
 };
 

@@ -131,6 +131,7 @@ void ProcessClocks::read_ends() {
 }
 
 void ProcessClocks::stop() {
+  if (std::exchange(has_stopped_, true)) return;
   cut();
   lives_.clear();
 }

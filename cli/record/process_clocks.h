@@ -85,7 +85,7 @@ class ProcessClocks {
   void fork(Pid pid, bool before_start);
   // Call this when the process has ended: it may still be a zombie. Its number may come again.
   void end(Pid pid);
-  // Call these before and after the sampler stops.
+  // Call these before and after the sampler stops. A second stop() does nothing.
   void expect_stop();
   void stop();
   // The same between two windows: before and after the sampler reads the times of threads.
@@ -113,6 +113,7 @@ class ProcessClocks {
 
   KernelClocks clocks_;
   bool is_stopping_ = false;
+  bool has_stopped_ = false;
   std::uint64_t started_at_ = 0;
   std::uint64_t cut_at_ = 0;  // before it
   std::uint64_t most_of_all_ = Bounds::kUnknown;

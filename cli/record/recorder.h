@@ -231,6 +231,7 @@ class Recorder final : private EventHandler {
   std::vector<bool> silent_rows(std::size_t count) const;
   void fill_processes(Profile& profile, bool is_last);
   void add_other_processes(Profile& profile);
+  void doubt_group();
   void note_process_times();
   Index program();
   Ledger sums(const Counters& counters) const;

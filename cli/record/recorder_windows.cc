@@ -51,13 +51,17 @@ Status Recorder::stop() {
   Status status = std::exchange(stops_, true) ? Status() : sampler_->stop(*this);
   clocks_.stop();
   if (samples_waits_) queues_.stop();
-  if (group_) {
-    group_->look_last(recorded_now(), [this](Pid pid) { return knows(pid); });
-    if (!joined_.empty()) group_->note_entered(*joined_.begin());
-    if (!group_->doubt().empty()) clocks_.forget_group();
-  }
+  doubt_group();
   note_process_times();
   return status;
+}
+
+// A cgroup's clock is no account of the recording if others were in the group.
+void Recorder::doubt_group() {
+  if (!group_) return;
+  group_->look_last(recorded_now(), [this](Pid pid) { return knows(pid); });
+  if (!joined_.empty()) group_->note_entered(*joined_.begin());
+  if (!group_->doubt().empty()) clocks_.forget_group();
 }
 
 void Recorder::note_process_times() {
@@ -73,7 +77,8 @@ void Recorder::note_process_times() {
 
 KernelTotals Recorder::kernel_totals(const Counters& counters, std::uint64_t whole_ns) const {
   KernelTotals totals;
-  if (has_accounts_) totals.lost_ns = counters.lost_thread_ns - lost_before_ns_;
+  if (has_accounts_)
+    totals.lost_ns = counters.lost_thread_ns - std::min(counters.lost_thread_ns, lost_before_ns_);
   whole_ns -= std::min(whole_ns, whole_before_ns_);
   totals.whole_ns = std::max(whole_ns, clocks_.of_group().least_ns);
   if (counts_cpu_) totals.most_ns = std::min(clocks_.most_of_all(), clocks_.of_group().most_ns);
@@ -85,18 +90,25 @@ KernelTotals Recorder::kernel_totals(const Counters& counters, std::uint64_t who
 }
 
 Result<Profile> Recorder::cut(std::vector<ModuleFile>& files) {
+  look_at_group(TrackedProcess::Clock::now());
   clocks_.expect_cut();
   if (Status status = sampler_->cut(*this); !status) return std::move(status).error();
   clocks_.cut();
+  doubt_group();
   note_process_times();
+  // These may read processes and files. What follows reads nothing, and is done once.
+  const Index main_program = program();
+  std::vector<ProfileModule> modules = modules_.copy(files);
   Profile& all = end_window(window_.without_those_on_their_way(sampler_->counters()), 0);
   fill_processes(all, false);
-  all.program = program();
-  const UsedEntries used = entries_in_use(all, modules_.modules().size());
+  all.program = main_program;
+  const UsedEntries used = entries_in_use(all, modules.size());
   const Renumbering numbers(used);
   last_use_.note(used);
   Profile window = builder_.begin_window(numbers);
-  window.modules = modules_.copy(numbers.modules, files);
+  keep_numbered(modules, numbers.modules);
+  keep_numbered(files, numbers.modules);
+  window.modules = std::move(modules);
   cut_locations_ = entries_of(numbers.locations);
   cut_modules_ = entries_of(numbers.modules);
   clocks_.begin_window();
@@ -182,8 +194,10 @@ void Recorder::settle_unplanned(Profile& profile) const {
   }
   for (SampleRow& row : profile.rows) {
     if (!settle(row, profile.threads[row.thread].process)) continue;
-    profile.ledger.outcomes[LS_UNREADABLE_NOT_RELOCATED] -= row.count;
-    profile.ledger.outcomes[LS_UNLABELLED] += row.count;
+    std::uint64_t& unplanned = profile.ledger.outcomes[LS_UNREADABLE_NOT_RELOCATED];
+    const std::uint64_t moved = std::min(unplanned, row.count);
+    unplanned -= moved;
+    profile.ledger.outcomes[LS_UNLABELLED] += moved;
   }
 }
 
@@ -250,7 +264,7 @@ Profile& Recorder::end_window(const Counters& counters, std::uint64_t whole_ns) 
   profile.ledger = window_.cut(sums(counters));
   profile.ledger.time = time;
   whole_before_ns_ += time.whole();
-  lost_before_ns_ = counters.lost_thread_ns;
+  lost_before_ns_ = std::max(lost_before_ns_, counters.lost_thread_ns);
   profile.thread_ledgers = std::move(ledgers);
   settle_unplanned(profile);
   if (builder_.numbered().has_sets_of_blame()) profile.blame_keys = options_.blame;
@@ -265,7 +279,8 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   // These may read processes and files. What follows reads nothing, and is done once.
   const Index main_program = program();
   std::vector<ProfileModule> modules = modules_.take(files);
-  end_window(sampler_->counters(), time_ns);
+  const Counters counters = sampler_->counters();
+  end_window(window_.has_cut() ? window_.without_those_on_their_way(counters) : counters, time_ns);
   Profile profile = builder_.move_out();
   fill_processes(profile, true);
   add_other_processes(profile);

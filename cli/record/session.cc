@@ -344,7 +344,7 @@ void Session::take() {
 }
 
 // Writes into the profile what was recorded, and how.
-void Session::describe(Profile& profile) const {
+void Session::describe(Profile& profile) {
   utsname system{};
   uname(&system);
   profile.tool_version = LABELSCOPE_VERSION;
@@ -365,7 +365,7 @@ void Session::describe(Profile& profile) const {
   profile.duration_ns = ended_ns - began_ns;
   for (const std::string& left : left_) profile.remarks.push_back(left);
   for (const std::string& remark : recorder_->sampler().remarks()) {
-    log::warning(remark);
+    if (warned_.insert(remark).second) log::warning(remark);
     profile.remarks.push_back(remark);
   }
 }

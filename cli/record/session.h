@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -115,7 +116,7 @@ class Session {
   void begin_time();
   void watch_holds();
   std::optional<std::chrono::milliseconds> next_wait(std::chrono::nanoseconds elapsed, bool calm);
-  void describe(Profile& profile) const;
+  void describe(Profile& profile);
   bool is_stuck() const { return reader_.left_behind() != 0 || has_stuck_; }
 
   const SessionOptions& options_;
@@ -133,6 +134,7 @@ class Session {
   bool joins_ = true;         // looks for processes that have started since
   bool is_joining_ = false;
   std::vector<std::string> left_;        // what did not answer
+  std::set<std::string> warned_;         // remarks of the sampler
   std::atomic<bool> has_stuck_ = false;  // another thread than the reader waits in a call
   std::optional<Watchdog> watch_;        // watches while targets are read
   Naming naming_;

@@ -4,6 +4,13 @@
 #include <numeric>
 
 namespace labelscope::cli {
+namespace {
+
+// These count what is there now, and not what has happened.
+constexpr Counter kStates[] = {Counter::kProcessorsNotSampled, Counter::kThreadsWithoutCpuTime,
+                               Counter::kUnwindTables, Counter::kUnwindTableBytes};
+
+}  // namespace
 
 // A sample that is neither handed out nor known to be dropped is on its way, or was dropped since
 // the last cut: how many were is counted, and what they were is not. This takes them from the
@@ -44,7 +51,9 @@ Ledger WindowLedger::cut(const Ledger& sums) {
   window.written = since(sums.written, before_.written);
   window.truncated = since(sums.truncated, before_.truncated);
   window.counters -= before_.counters;
+  for (const Counter state : kStates) window.counters[state] = sums.counters[state];
   before_ = sums;
+  has_cut_ = true;
   return window;
 }
 

@@ -21,6 +21,8 @@ class WindowLedger {
   // Returns the sampler's counters without the samples that are on their way: they add up, and
   // none is pending.
   Counters without_those_on_their_way(Counters counters);
+  // Whether there was a window before this one.
+  bool has_cut() const { return has_cut_; }
   // Returns what has been added to all sums but the time since the last call.
   Ledger cut(const Ledger& sums);
 
@@ -28,6 +30,7 @@ class WindowLedger {
   std::array<std::uint64_t, LS_OUTCOME_COUNT> handed_out_{};
   std::array<std::uint64_t, LS_OUTCOME_COUNT> dropped_{};  // of those that will never come
   Ledger before_;
+  bool has_cut_ = false;
 };
 
 }  // namespace labelscope::cli

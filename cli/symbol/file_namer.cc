@@ -91,6 +91,8 @@ bool FileNamer::may_be_due_to_others(const Worker::Outcome& outcome) {
   return true;
 }
 
+void FileNamer::refill() { left_ = options_.most_of_all; }
+
 // Both the time of the file and that of all files limit it.
 Worker::Outcome FileNamer::ask(Worker::Request request, Duration& left) {
   if (early_) {

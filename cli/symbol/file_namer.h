@@ -65,6 +65,8 @@ class FileNamer {
 
   // Starts the worker's process, if there is none, and does not wait for it.
   void begin() { worker_.begin(); }
+  // Gives it the time of all files once more: for the names of another window.
+  void refill();
   // Ends the worker. The next request has a new one.
   void end() { worker_.end(); }
   // Call it while there is no request.

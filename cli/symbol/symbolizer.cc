@@ -139,7 +139,9 @@ class Run {
     for (auto& [source, locations] : groups) {
       if (stopped()) break;
       symbolize_group(source, locations);
-      for (const Index location : locations) profile_.locations[location].was_named = !stopped_;
+      // A perf map may have grown by the next window, and code may be another.
+      const bool is_final = !stopped_ && source.kind != Source::Kind::kPerfMap;
+      for (const Index location : locations) profile_.locations[location].was_named = is_final;
       done_ += locations.size();
       report_progress();
     }
@@ -424,7 +426,8 @@ class Run {
   void explain() {
     for (Index i = 0; i < counts_.size(); ++i) {
       const Count& count = counts_[i];
-      std::string& problem = profile_.modules[i].symbol_problem;
+      ProfileModule& module = profile_.modules[i];
+      std::string& problem = module.symbol_problem;
       const auto note = notes_.find(i);
       if (count.named == count.all) {
         problem = note != notes_.end() ? note->second : std::string();
@@ -433,7 +436,8 @@ class Run {
           problem = std::to_string(count.all - count.named) + " of " + std::to_string(count.all) +
                     " addresses have no name: ";
         }
-        problem += reason_of(i);
+        if (module.why_nameless.empty()) module.why_nameless = reason_of(i);
+        problem += module.why_nameless;
       }
     }
   }

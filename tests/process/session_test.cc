@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "cli/host/exit_status.h"
@@ -36,13 +37,23 @@ void error(std::string_view) {}
 
 namespace {
 
-// A process that computes until this object goes.
+void compute_for(std::chrono::nanoseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+// A process that computes until this object goes: in one thread, or in threads that end soon.
 class Busy {
  public:
-  Busy() : pid_(fork()) {
+  enum class Threads { kOne, kShort };
+  explicit Busy(Threads threads = Threads::kOne) : pid_(fork()) {
     if (pid_ != 0) return;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (volatile std::uint64_t x = 0;;) x = x + 1;
+    for (;;) {
+      if (threads == Threads::kOne) compute_for(std::chrono::seconds(1));
+      std::thread([] { compute_for(std::chrono::milliseconds(5)); }).join();
+    }
   }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
@@ -282,6 +293,12 @@ std::string record_windows(const Busy& busy, Backend backend) {
 TEST_CASE("session: windows add up to the clock of the process, by BPF") {
   labelscope::test::skip_without_bpf();
   const Busy busy;
+  CHECK(in_a_child([&] { return record_windows(busy, Backend::kBpf); }) == "");
+}
+
+TEST_CASE("session: windows add up where threads end all the time") {
+  labelscope::test::skip_without_bpf();
+  const Busy busy(Busy::Threads::kShort);
   CHECK(in_a_child([&] { return record_windows(busy, Backend::kBpf); }) == "");
 }
 

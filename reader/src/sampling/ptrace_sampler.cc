@@ -278,6 +278,10 @@ Status PtraceSampler::cut(EventHandler& handler) {
     SampledProcess& process = *processes_.at(pid);
     if (!process.threads().refresh()) continue;  // the next tick reports its end
     hand_out(process.key(), process.threads().take_ended(), handler);
+  }
+  // A number that has ended in one process may be in another one already.
+  for (const auto& [pid, entry] : processes_) {
+    SampledProcess& process = *entry;
     const auto now = static_cast<std::uint64_t>(nanoseconds(Clock::now().time_since_epoch()).count());
     for (const ThreadList::Ended& thread : process.threads().times()) {
       handler.on_thread_time(process.key(), thread.tid, now, time_of(thread));

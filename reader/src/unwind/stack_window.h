@@ -21,8 +21,8 @@
 struct ls_stack_window {
   __u64 start; /* a multiple of 8 */
   __u64 size;  /* bytes that are here; 0 if there are none */
-  /* A pair of words is read at once. The verifier knows that the first of them is in the window, and
-   * not that the second is, so there is one word more. */
+  /* A pair of words is read at once. The verifier knows that the first of them is in the window,
+   * and not that the second is, so there is one word more. */
   __u64 words[LS_WINDOW_WORDS + 1];
 };
 
