@@ -271,8 +271,6 @@ struct ls_thread_waits {
 /* A thread in a pid namespace has sent its account when it exited, and is known by its labels. */
 #define LS_EXITS_SETTLED 2
 
-/* A thread of a recorded process, as a value of the map `off_cpu_threads` (off_cpu.bpf.h). Its
- * times are by CLOCK_MONOTONIC. */
 /* Waits under one label set and of one reason for whose total there was no room. */
 struct ls_held_waits {
   __u64 labels; /* number of the label set */
@@ -282,6 +280,8 @@ struct ls_held_waits {
   __u32 reserved;
 };
 
+/* A thread of a recorded process, as a value of the map `off_cpu_threads` (off_cpu.bpf.h). Its
+ * times are by CLOCK_MONOTONIC. */
 struct ls_off_cpu {
   __u64 left_ns;                   /* when it left its processor; 0 while it has one */
   __u64 woken_ns;                  /* when it was woken; 0: not yet */
