@@ -288,31 +288,36 @@ std::string record_windows(const Busy& busy, Backend backend) {
   return problem;
 }
 
+void expect_nothing_wrong(const std::string& wrong) {
+  INFO(wrong);
+  CHECK(wrong.empty());
+}
+
 }  // namespace
 
 TEST_CASE("session: windows add up to the clock of the process, by BPF") {
   labelscope::test::skip_without_bpf();
   const Busy busy;
-  CHECK(in_a_child([&] { return record_windows(busy, Backend::kBpf); }) == "");
+  expect_nothing_wrong(in_a_child([&] { return record_windows(busy, Backend::kBpf); }));
 }
 
 TEST_CASE("session: windows add up where threads end all the time") {
   labelscope::test::skip_without_bpf();
   const Busy busy(Busy::Threads::kShort);
-  CHECK(in_a_child([&] { return record_windows(busy, Backend::kBpf); }) == "");
+  expect_nothing_wrong(in_a_child([&] { return record_windows(busy, Backend::kBpf); }));
 }
 
 TEST_CASE("session: windows add up to the clock of the process, by ptrace") {
   labelscope::test::skip_without_ptrace();
   const Busy busy;
-  CHECK(in_a_child([&] { return record_windows(busy, Backend::kPtrace); }) == "");
+  expect_nothing_wrong(in_a_child([&] { return record_windows(busy, Backend::kPtrace); }));
 }
 
 TEST_CASE("session: a sink opens a socket before the rights go, and takes the window") {
   labelscope::test::skip_without_bpf();
   if (!low_port().valid()) skip_test("this user may not take a port below 1024");
   const Busy busy;
-  CHECK(in_a_child([&] { return record(busy); }) == "");
+  expect_nothing_wrong(in_a_child([&] { return record(busy); }));
 }
 
 TEST_CASE("session: a sink that cannot begin ends it before anything is sampled") {
@@ -333,5 +338,5 @@ TEST_CASE("session: a sink that cannot begin ends it before anything is sampled"
     if (session.exit_status() != kExitUsage) return "another exit status";
     return listener.order == "f" ? "" : "the listener saw " + listener.order;
   });
-  CHECK(wrong == "");
+  expect_nothing_wrong(wrong);
 }

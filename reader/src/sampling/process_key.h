@@ -15,7 +15,7 @@ struct ProcessKey {
   // Which of the processes that have had this number, and which of its programs. A sampler gives
   // each another one; 0 is none of them. Nothing but equality is meant.
   std::uint32_t life = 0;
-  auto operator<=>(const ProcessKey&) const = default;
+  auto operator<=>(const ProcessKey&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 }  // namespace labelscope
