@@ -105,7 +105,7 @@ bool write_out(const std::string& text) {
 }
 
 // `good` is what the files themselves amount to.
-int status_of(const std::vector<FileProblem>& problems, bool good) {
+int status_of_files(const std::vector<FileProblem>& problems, bool good) {
   bool failed = false;
   bool not_found = false;
   bool refused = false;
@@ -156,7 +156,7 @@ int run_unwind(const InspectOptions& options) {
   report_problems(problems);
   const bool whole = std::all_of(reports.begin(), reports.end(),
                                  [](const UnwindReport& each) { return each.is_whole(); });
-  return status_of(problems, whole);
+  return status_of_files(problems, whole);
 }
 
 }  // namespace
@@ -192,7 +192,7 @@ int run(const InspectOptions& options) {
   }
   report_problems(report.problems);
   if (!one_file) log::info(summary(report));
-  return status_of(report.problems, report.publishing != 0);
+  return status_of_files(report.problems, report.publishing != 0);
 }
 
 }  // namespace labelscope::cli

@@ -12,7 +12,7 @@
 namespace labelscope {
 namespace {
 
-Error malformed(const char* what) {
+Error bad_record(const char* what) {
   return {ErrorCode::kMalformed, std::string("a record of the BPF programs has ") + what};
 }
 
@@ -42,9 +42,9 @@ class Cursor {
 Result<WireLabels> take_labels(Cursor& cursor) {
   Cursor ahead = cursor;
   const auto* head = ahead.take<ls_label_head>();
-  if (!head) return malformed("no label head");
+  if (!head) return bad_record("no label head");
   auto bytes = cursor.take_bytes(sizeof(*head) + head->size);
-  if (!bytes.data()) return malformed("labels that do not fit");
+  if (!bytes.data()) return bad_record("labels that do not fit");
   return open_labels(bytes);
 }
 
@@ -52,12 +52,12 @@ bool is_in_vsyscall(std::uint64_t address) { return address - LS_VSYSCALL < LS_V
 
 Result<StackView> take_stack(Cursor& cursor, const ls_stack_head& head) {
   if (head.user_frames > LS_MAX_USER_FRAMES || head.kernel_frames > LS_MAX_FRAMES) {
-    return malformed("too deep a stack");
+    return bad_record("too deep a stack");
   }
-  if (head.end >= LS_STACK_END_COUNT) return malformed("an unknown end of its stack");
+  if (head.end >= LS_STACK_END_COUNT) return bad_record("an unknown end of its stack");
   auto user = cursor.take_bytes(head.user_frames * sizeof(std::uint64_t));
   auto kernel = cursor.take_bytes(head.kernel_frames * sizeof(std::uint64_t));
-  if (!user.data() || !kernel.data()) return malformed("a wrong size");
+  if (!user.data() || !kernel.data()) return bad_record("a wrong size");
   StackView stack{
       .kernel = {reinterpret_cast<const std::uint64_t*>(kernel.data()), head.kernel_frames},
       .user = {reinterpret_cast<const std::uint64_t*>(user.data()), head.user_frames},
@@ -74,13 +74,13 @@ Result<StackView> take_stack(Cursor& cursor, const ls_stack_head& head) {
 
 Result<Record> decode_sample(Cursor& cursor) {
   const auto* head = cursor.take<ls_sample_head>();
-  if (!head) return malformed("no sample head");
-  if (head->kind >= LS_SAMPLE_KIND_COUNT) return malformed("an unknown kind of sample");
+  if (!head) return bad_record("no sample head");
+  if (head->kind >= LS_SAMPLE_KIND_COUNT) return bad_record("an unknown kind of sample");
   Result<WireLabels> labels = take_labels(cursor);
   if (!labels) return std::move(labels).error();
   Result<StackView> stack = take_stack(cursor, head->stack);
   if (!stack) return std::move(stack).error();
-  if (!cursor.empty()) return malformed("a wrong size");
+  if (!cursor.empty()) return bad_record("a wrong size");
 
   SampleRecord sample;
   sample.time_ns = head->time_ns;
@@ -101,28 +101,28 @@ Result<Record> decode_sample(Cursor& cursor) {
 
 Result<Record> decode_answer(Cursor& cursor) {
   const auto* head = cursor.take<ls_labels_head>();
-  if (!head) return malformed("no labels head");
+  if (!head) return bad_record("no labels head");
   Result<WireLabels> labels = take_labels(cursor);
   if (!labels) return std::move(labels).error();
-  if (!cursor.empty()) return malformed("a wrong size");
+  if (!cursor.empty()) return bad_record("a wrong size");
   return Record(AnswerRecord{head->retry_id, *labels});
 }
 
 Result<Record> decode_label_set(Cursor& cursor) {
   const auto* head = cursor.take<ls_label_set_head>();
-  if (!head) return malformed("no head of a label set");
+  if (!head) return bad_record("no head of a label set");
   Result<WireLabels> labels = take_labels(cursor);
   if (!labels) return std::move(labels).error();
-  if (!cursor.empty()) return malformed("a wrong size");
-  if (head->number < LS_FIRST_LABEL_NUMBER) return malformed("a number that is no label set's");
-  if (head->choice >= LS_CHOICES) return malformed("an unknown choice of labels");
+  if (!cursor.empty()) return bad_record("a wrong size");
+  if (head->number < LS_FIRST_LABEL_NUMBER) return bad_record("a number that is no label set's");
+  if (head->choice >= LS_CHOICES) return bad_record("an unknown choice of labels");
   return Record(LabelSetRecord{{static_cast<Pid>(head->pid), head->life}, head->number, *labels,
                                static_cast<ls_choice>(head->choice)});
 }
 
 Result<Record> decode_process(Cursor& cursor, ProcessRecord::Kind kind) {
   const auto* event = cursor.take<ls_process_event>();
-  if (!event || !cursor.empty()) return malformed("a wrong size");
+  if (!event || !cursor.empty()) return bad_record("a wrong size");
   const char* comm = reinterpret_cast<const char*>(event->comm);
   return Record(ProcessRecord{kind, event->time_ns, static_cast<Pid>(event->pid),
                               static_cast<Pid>(event->parent), event->life,
@@ -132,14 +132,14 @@ Result<Record> decode_process(Cursor& cursor, ProcessRecord::Kind kind) {
 
 Result<Record> decode_thread_end(Cursor& cursor) {
   const auto* end = cursor.take<ls_thread_end>();
-  if (!end || !cursor.empty()) return malformed("a wrong size");
+  if (!end || !cursor.empty()) return bad_record("a wrong size");
   return Record(ThreadEndRecord{{static_cast<Pid>(end->pid), end->life}, static_cast<Tid>(end->tid),
                                 end->thread_ns, end->time_ns, end->identity});
 }
 
 Result<Record> decode_thread_waits(Cursor& cursor) {
   const auto* waits = cursor.take<ls_thread_waits>();
-  if (!waits || !cursor.empty()) return malformed("a wrong size");
+  if (!waits || !cursor.empty()) return bad_record("a wrong size");
   return Record(ThreadWaitsRecord{{static_cast<Pid>(waits->pid), waits->life}, static_cast<Tid>(waits->tid),
                                   waits->account, waits->ended_ns, waits->thread_ns});
 }
@@ -148,11 +148,11 @@ Result<Record> decode_thread_waits(Cursor& cursor) {
 
 Result<Record> decode_record(std::span<const std::byte> bytes) {
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
-    return malformed("an unaligned address");
+    return bad_record("an unaligned address");
   }
-  if (bytes.size() < sizeof(ls_record_head)) return malformed("no head");
+  if (bytes.size() < sizeof(ls_record_head)) return bad_record("no head");
   const auto* head = reinterpret_cast<const ls_record_head*>(bytes.data());
-  if (head->size != bytes.size()) return malformed("a wrong size");
+  if (head->size != bytes.size()) return bad_record("a wrong size");
   Cursor cursor(bytes);
   switch (head->type) {
     case LS_RECORD_SAMPLE:
@@ -172,7 +172,7 @@ Result<Record> decode_record(std::span<const std::byte> bytes) {
     case LS_RECORD_LABEL_SET:
       return decode_label_set(cursor);
     default:
-      return malformed("an unknown type");
+      return bad_record("an unknown type");
   }
 }
 

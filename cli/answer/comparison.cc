@@ -22,8 +22,8 @@ namespace {
 // A table of request IDs shows nothing: no ID is in both recordings.
 constexpr std::size_t kFewValues = 100;
 
-using Kind = ComparedRow::Kind;
-using Parts = std::map<std::pair<Kind, std::string>, ComparedRow::Side>;
+using RowKind = ComparedRow::Kind;
+using Parts = std::map<std::pair<RowKind, std::string>, ComparedRow::Side>;
 
 // The samples of a row have weighed alike, as far as is known. A total of waits without a sample is
 // one.
@@ -77,9 +77,9 @@ Parts parts_by_label(const Profile& profile, const std::string& key) {
   Parts parts;
   for (const auto& [row, sum] : rows_by_labels(profile, labels)) {
     if (std::optional<std::string> value = labels.value(row, key)) {
-      add(parts[{Kind::kValue, *std::move(value)}], sum);
+      add(parts[{RowKind::kValue, *std::move(value)}], sum);
     } else {
-      add(parts[{is_unreadable(row.outcome) ? Kind::kUnreadable : Kind::kWithout, {}}], sum);
+      add(parts[{is_unreadable(row.outcome) ? RowKind::kUnreadable : RowKind::kWithout, {}}], sum);
     }
   }
   return parts;
@@ -115,7 +115,7 @@ Parts parts_by_function(const Profile& profile, bool and_below) {
     for (const FrameTree::Name name : inside) add(sums[name], of_stack[i]);
   }
   Parts parts;
-  for (const auto& [name, side] : sums) parts[{Kind::kValue, names.text(name)}] = side;
+  for (const auto& [name, side] : sums) parts[{RowKind::kValue, names.text(name)}] = side;
   return parts;
 }
 

@@ -65,8 +65,8 @@ bool has_amounts(const SummaryStyle& style) {
   return style.width == 0 || style.width >= kLeastWidth + 8 + kSharesWidth + kAmountsWidth;
 }
 
-void render_table(const Comparison& comparison, const ComparedTable& table,
-                  const SummaryStyle& style, std::ostream& out) {
+void render_compared(const Comparison& comparison, const ComparedTable& table,
+                     const SummaryStyle& style, std::ostream& out) {
   const std::string& unit = comparison.value.unit;
   const std::size_t shown = std::min(table.rows.size(), style.max_values);
   ShortNames names;
@@ -142,7 +142,7 @@ Status render_comparison(const Comparison& comparison, const std::string (&names
   }
   bool any_noise = false;
   for (const ComparedTable& table : comparison.tables) {
-    render_table(comparison, table, style, out);
+    render_compared(comparison, table, style, out);
     const auto end = table.rows.begin() +
                      static_cast<std::ptrdiff_t>(std::min(table.rows.size(), style.max_values));
     any_noise |= std::any_of(table.rows.begin(), end, [](const ComparedRow& row) {

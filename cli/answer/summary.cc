@@ -194,8 +194,8 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   const std::size_t columns = kinds.size() + (has_waits ? 2 : 0);
   const bool sampled = profile.counts_samples();
   const std::string count_title = escape_terminal(profile.counted);
-  constexpr std::size_t kShareWidth = 7;
-  constexpr std::size_t kTimeWidth = 10;
+  constexpr std::size_t kShareColumn = 7;
+  constexpr std::size_t kTimeColumn = 10;
   const std::size_t error_width = sampled ? 7 : 0;
   // Things that another tool counts have longer names, and reach millions.
   const std::size_t count_width =
@@ -203,8 +203,8 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
           ? 9
           : std::max<std::size_t>(13, std::min<std::size_t>(20, count_columns(count_title) + 2));
   const std::size_t numbers_width =
-      kShareWidth + error_width + (1 + columns) * kTimeWidth + count_width + 2;
-  constexpr std::size_t kLeastWidth = 16;
+      kShareColumn + error_width + (1 + columns) * kTimeColumn + count_width + 2;
+  constexpr std::size_t kLeastName = 16;
   constexpr const char* kIndent = "    ";
   ShortNames names;
   for (const TableRow& row : table) {
@@ -212,7 +212,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
       names.add(functions.text(name));
     }
   }
-  std::size_t widest = std::max(count_columns(title), kLeastWidth);
+  std::size_t widest = std::max(count_columns(title), kLeastName);
   std::uint64_t largest = 0;
   std::vector<std::uint64_t> times;
   for (const TableRow& row : table) {
@@ -227,7 +227,7 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   const std::size_t free = style.width > numbers_width ? style.width - numbers_width : 0;
   const std::size_t value_width = style.width == 0
                                       ? std::min(widest, kWidestText)
-                                      : std::max(kLeastWidth, std::min(widest, free * 3 / 4));
+                                      : std::max(kLeastName, std::min(widest, free * 3 / 4));
   const auto value_cell = [&](std::string_view text) { return fitted(text, value_width, style); };
   constexpr std::size_t kBarWithoutTerminal = 24;
   const std::size_t bar_width = style.width == 0     ? kBarWithoutTerminal
@@ -236,11 +236,11 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
   const std::vector<std::uint64_t> shares = shares_of_1000(times);
   const std::uint64_t whole = std::accumulate(times.begin(), times.end(), std::uint64_t{0});
 
-  out << paint(style.color, kBold, value_cell(title)) << right("share", kShareWidth)
+  out << paint(style.color, kBold, value_cell(title)) << right("share", kShareColumn)
       << std::string(error_width, ' ')
-      << right(whole_value.is_time() ? "time" : escape_terminal(unit), kTimeWidth);
-  for (const std::size_t kind : kinds) out << right(profile.values[kind].name, kTimeWidth);
-  if (has_waits) out << right("p50 wait", kTimeWidth) << right("p99 wait", kTimeWidth);
+      << right(whole_value.is_time() ? "time" : escape_terminal(unit), kTimeColumn);
+  for (const std::size_t kind : kinds) out << right(profile.values[kind].name, kTimeColumn);
+  if (has_waits) out << right("p50 wait", kTimeColumn) << right("p99 wait", kTimeColumn);
   out << right(first_columns(count_title, count_width - 1), count_width) << '\n';
   for (std::size_t i = 0; i < table.size(); ++i) {
     const TableRow& row = table[i];
@@ -250,14 +250,14 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
     const std::string error =
         row.is_outside || !sampled ? "" : error_text(error_of(row.amount), style.unicode);
     std::string line =
-        value + right(share, kShareWidth) + right(error, error_width) +
-        right(amount_text(row.amount.weight_ns, unit), kTimeWidth);
+        value + right(share, kShareColumn) + right(error, error_width) +
+        right(amount_text(row.amount.weight_ns, unit), kTimeColumn);
     for (const std::size_t kind : kinds) {
-      line += right(amount_text(row.amount.by_value[kind], unit), kTimeWidth);
+      line += right(amount_text(row.amount.by_value[kind], unit), kTimeColumn);
     }
     for (const double part : {0.5, 0.99}) {
       if (!has_waits) break;
-      line += right(row.waits.count() == 0 ? "" : time_text(row.waits.quantile(part)), kTimeWidth);
+      line += right(row.waits.count() == 0 ? "" : time_text(row.waits.quantile(part)), kTimeColumn);
     }
     line += right(std::to_string(row.amount.count), count_width);
     const std::string drawn = bar(times[i], largest, bar_width, style.unicode);
@@ -267,9 +267,9 @@ void render_table(const std::string& title, const std::vector<TableRow>& table,
     for (const auto& [name, part] : top_functions(row.amount, style.functions)) {
       const std::string text = kIndent + escape_terminal(names.of(functions.text(name)));
       out << paint(style.color, kDim, value_cell(text))
-          << right(percent_text(share_of_1000(part.weight_ns, whole)), kShareWidth)
-          << std::string(error_width, ' ') << right(amount_text(part.weight_ns, unit), kTimeWidth)
-          << std::string(columns * kTimeWidth, ' ')
+          << right(percent_text(share_of_1000(part.weight_ns, whole)), kShareColumn)
+          << std::string(error_width, ' ') << right(amount_text(part.weight_ns, unit), kTimeColumn)
+          << std::string(columns * kTimeColumn, ' ')
           << right(std::to_string(part.count), count_width) << '\n';
     }
   }

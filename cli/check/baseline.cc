@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "base/malformed.h"
 #include "cli/check/formats.h"
 #include "cli/check/wording.h"
 #include "cli/format/common/json_values.h"
@@ -35,8 +36,6 @@ constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 // With some twenty values for each finding. The parser takes up to a hundred bytes for a value.
 constexpr std::size_t kMostValues = 4'000'000;
 constexpr std::size_t kDeepest = 32;
-
-Error malformed(const char* why) { return Error{ErrorCode::kMalformed, why}; }
 
 // Empty if it is no string. (A name that is not UTF-8 is a JSON object, and is only shown to
 // people.)

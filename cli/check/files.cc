@@ -24,7 +24,7 @@ constexpr const char* kNoLabels =
     "publishes no labels: it defines neither custom_labels_abi_version nor "
     "custom_labels_current_set, so there is nothing to check";
 
-Error nothing_published(const FileInspection& seen) {
+Error nothing_seen(const FileInspection& seen) {
   if (!seen.findings.empty()) {
     return Error{ErrorCode::kUnsupported, finding_clause(seen.findings.front())};
   }
@@ -131,7 +131,7 @@ class FileCheckRun {
     auto seen = inspect_file(std::move(fd), mapped_path(found.path));
     if (!seen) return cannot_check(found, std::move(seen).error(), elf);
     if (seen->rules.empty()) {
-      if (found.named) report_.problems.push_back({found.path, nothing_published(*seen)});
+      if (found.named) report_.problems.push_back({found.path, nothing_seen(*seen)});
       return false;
     }
     for (const Finding& finding : seen->findings) {

@@ -29,10 +29,10 @@ using std::chrono::nanoseconds;
 // A program may send itself thousands of signals, and each is a stop. So after a stop, the tracer
 // polls for the next one this long before it sleeps.
 constexpr microseconds kAwake{100};
-constexpr microseconds kPause{500};
+constexpr microseconds kStopPause{500};
 // A running thread stops in microseconds, or in milliseconds if all processors are busy. A thread
 // that waits for a device, or in vfork(), does not stop.
-constexpr milliseconds kPatience{10};
+constexpr milliseconds kStopPatience{10};
 constexpr std::chrono::seconds kWholePatience{1};
 
 constexpr int kOurs = __WALL | __WNOTHREAD;
@@ -85,7 +85,7 @@ ProgramHold::Moment ProgramHold::wait(nanoseconds time) {
     if (now < awake_until) {
       std::this_thread::yield();
     } else {
-      std::this_thread::sleep_for(std::min<nanoseconds>(kPause, time - (now - begin)));
+      std::this_thread::sleep_for(std::min<nanoseconds>(kStopPause, time - (now - begin)));
     }
   }
 }
@@ -95,7 +95,7 @@ void ProgramHold::stop() {
   if (!standing_ && ::ptrace(PTRACE_INTERRUPT, raw(pid_), nullptr, nullptr) != 0) return;
   const auto begin = Clock::now();
   if (!standing_ && !asked_) asked_ = begin;
-  while (!standing_ && noticed_ == Moment::kNone && Clock::now() - begin < kPatience) {
+  while (!standing_ && noticed_ == Moment::kNone && Clock::now() - begin < kStopPatience) {
     if (const auto status = poll()) {
       noticed_ = handle(*status);
     } else {

@@ -20,6 +20,8 @@ enum class CheckupVerdict {
   kLimited,  // a recording works, and lacks something
   kMissing,  // a recording fails
 };
+constexpr CheckupVerdict kFine = CheckupVerdict::kFine;
+constexpr CheckupVerdict kLimited = CheckupVerdict::kLimited;
 
 // Texts may have bytes of the target; they are escaped for a terminal.
 struct CheckupLine {

@@ -22,9 +22,6 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr CheckupVerdict kFine = CheckupVerdict::kFine;
-constexpr CheckupVerdict kLimited = CheckupVerdict::kLimited;
-
 class ProcessCheck {
  public:
   ProcessCheck(const LiveProcess& process, Checkup& checkup)

@@ -15,9 +15,6 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr CheckupVerdict kFine = CheckupVerdict::kFine;
-constexpr CheckupVerdict kLimited = CheckupVerdict::kLimited;
-
 std::string setting(const std::string& name) {
   std::string path = "/proc/sys/" + name;
   std::ranges::replace(path, '.', '/');

@@ -17,7 +17,7 @@ std::chrono::nanoseconds used() {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-constexpr std::array<const char*, kCosts> kNames{
+constexpr std::array<const char*, kCosts> kCostNames{
     "bytes of compressed debug information", "rows of line tables", "entries of debug information",
     "ranges of addresses", "symbols"};
 
@@ -65,7 +65,7 @@ std::string Budget::left_out() const {
     const bool one_unit =
         i == static_cast<std::size_t>(Cost::kRows) && left_[i] > limits_.rows_at_once;
     return std::string("a part of it was left out: it has more than ") +
-           with_thousands(one_unit ? limits_.rows_at_once : limits_.most[i]) + " " + kNames[i];
+           with_thousands(one_unit ? limits_.rows_at_once : limits_.most[i]) + " " + kCostNames[i];
   }
   return {};
 }

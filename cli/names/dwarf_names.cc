@@ -12,12 +12,12 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxNameDepth = 64;
 // From the concrete function to the abstract one to the declaration are two steps; a hostile chain
 // may be a circle.
 constexpr int kMaxOrigins = 8;
 // So many names are kept. A name of C++ has a hundred bytes, rarely a thousand.
-constexpr std::size_t kMostKept = 16384;
+constexpr std::size_t kMostKeptNames = 16384;
 
 const char* linkage_name(Dwarf_Die& die) {
   Dwarf_Attribute attribute;
@@ -69,7 +69,7 @@ std::string DwarfNames::scopes_around(Dwarf_Die target) {
   Dwarf_Off wanted = dwarf_dieoffset(&target);
   Dwarf_Die parent;
   if (dwarf_diecu(&target, &parent, nullptr, nullptr) == nullptr) return scopes;
-  for (std::size_t depth = 0; depth < kMaxDepth && scopes.size() < kMaxDwarfText; ++depth) {
+  for (std::size_t depth = 0; depth < kMaxNameDepth && scopes.size() < kMaxDwarfText; ++depth) {
     Dwarf_Die child;
     if (dwarf_child(&parent, &child) != 0) break;
     // Entries are in the order of their offsets: the last one not past the target holds it.
@@ -122,7 +122,7 @@ void DwarfNames::fill(Dwarf_Die function, const UnitIndex& unit, SourceLine& lin
       dwarf_formref_die(&attribute, &origin) != nullptr) {
     function = origin;
   }
-  if (names_.size() >= kMostKept) names_.clear();
+  if (names_.size() >= kMostKeptNames) names_.clear();
   auto [found, fresh] = names_.try_emplace(function.addr);
   if (fresh) found->second = name_of(function, cu, unit);
   line.system_name = found->second.system_name;

@@ -16,7 +16,7 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr int kMaxNesting = 64;
+constexpr int kMaxScopeNesting = 64;
 // What is kept of units that were read. This is enough for a third of a program with a gigabyte of
 // debug information, whatever the order of its addresses is.
 constexpr std::size_t kMostKept = std::size_t{96} << 20;
@@ -79,7 +79,7 @@ DwarfScopes::DwarfScopes(Dwarf* dwarf, Budget& budget)
 const DwarfScopes::Range* DwarfScopes::unit_range(Address address) const {
   auto at = std::upper_bound(units_.begin(), units_.end(), address,
                              [](Address a, const Range& range) { return a < range.start; });
-  for (int steps = 0; at != units_.begin() && steps < kMaxNesting; ++steps) {
+  for (int steps = 0; at != units_.begin() && steps < kMaxScopeNesting; ++steps) {
     --at;
     if (address < at->end) return &*at;
   }

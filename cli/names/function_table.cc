@@ -25,7 +25,7 @@ namespace {
 // More than the largest browser has; a hostile header may claim any number.
 constexpr std::size_t kMaxSymbols = 8'000'000;
 // Shown names are cut here (as in symbol_table.cc).
-constexpr std::size_t kMaxName = 65536;
+constexpr std::size_t kMaxTableName = 65536;
 
 struct EndElf {
   void operator()(Elf* elf) const { elf_end(elf); }
@@ -50,7 +50,7 @@ void add_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header,
     if (name == nullptr || name[0] == '\0') continue;
     Address end = 0;
     if (__builtin_add_overflow(symbol.st_value, symbol.st_size, &end)) continue;
-    functions.push_back({symbol.st_value, end, std::string(name, strnlen(name, kMaxName))});
+    functions.push_back({symbol.st_value, end, std::string(name, strnlen(name, kMaxTableName))});
   }
 }
 
@@ -193,9 +193,9 @@ namespace {
 
 // The fields of a reply: for each function its start, its size and the size of its name, and all
 // names in a row.
-enum class Reply : protozero::pbf_tag_type { kNumbers = 1, kNames };
+enum class Batch : protozero::pbf_tag_type { kNumbers = 1, kNames };
 
-constexpr std::size_t kMostPending = kMaxPacket - 4096;
+constexpr std::size_t kMostTablePending = kMaxPacket - 4096;
 constexpr std::size_t kNumbersSize = 30;
 // labelscope keeps this much for each file of a program that is stepped through. The largest
 // browser has a quarter.
@@ -203,9 +203,9 @@ constexpr std::size_t kMaxText = std::size_t{128} << 20;
 
 void send(std::vector<std::uint64_t>& numbers, std::string& names, Conversation& conversation) {
   std::string body;
-  protozero::pbf_builder<Reply> builder(body);
-  builder.add_packed_uint64(Reply::kNumbers, numbers.begin(), numbers.end());
-  builder.add_bytes(Reply::kNames, names);
+  protozero::pbf_builder<Batch> builder(body);
+  builder.add_packed_uint64(Batch::kNumbers, numbers.begin(), numbers.end());
+  builder.add_bytes(Batch::kNames, names);
   conversation.reply(std::move(body));
   numbers.clear();
   names.clear();
@@ -219,7 +219,7 @@ Status answer_functions(Message message, Conversation& conversation) {
   std::string names;
   for (const FunctionSymbol& function : *functions) {
     if (names.size() + function.name.size() + (numbers.size() / 3 + 1) * kNumbersSize >
-        kMostPending) {
+        kMostTablePending) {
       send(numbers, names, conversation);
     }
     numbers.insert(numbers.end(),
@@ -237,11 +237,11 @@ Answer make_functions_task() { return answer_functions; }
 Status FunctionsReader::take(std::string_view body) {
   std::vector<std::uint64_t> numbers;
   std::string_view names;
-  const Status read = read_fields<Reply>(body, [&](protozero::pbf_message<Reply>& message) {
-    Field<Reply> field(message);
-    if (message.tag() == Reply::kNumbers) {
+  const Status read = read_fields<Batch>(body, [&](protozero::pbf_message<Batch>& message) {
+    Field<Batch> field(message);
+    if (message.tag() == Batch::kNumbers) {
       for (const std::uint64_t number : field.packed_uint64()) numbers.push_back(number);
-    } else if (message.tag() == Reply::kNames) {
+    } else if (message.tag() == Batch::kNames) {
       names = field.bytes();
     } else {
       message.skip();

@@ -5,6 +5,7 @@
 #include <protozero/pbf_builder.hpp>
 #include <protozero/pbf_message.hpp>
 
+#include "base/malformed.h"
 #include "cli/names/dwarf_names.h"
 #include "cli/worker/fields.h"
 
@@ -46,8 +47,6 @@ constexpr std::size_t kNumberSize = 5;
 constexpr std::size_t kStringHead = 8;
 constexpr std::size_t kMaxSentence = 1024;
 static_assert(kMaxDwarfText + kStringHead <= kMostPending, "the longest string fits into a packet");
-
-Error malformed(const char* what) { return {ErrorCode::kMalformed, what}; }
 
 bool is_hex(const std::string& text) {
   return text.find_first_not_of("0123456789abcdef") == std::string::npos;

@@ -17,7 +17,7 @@ namespace labelscope::cli {
 namespace {
 
 // Longer names are those of hostile files.
-constexpr std::size_t kMaxName = 65536;
+constexpr std::size_t kMaxPltName = 65536;
 
 bool fills_slot(std::uint64_t type, bool is_x86) {
   return is_x86 ? type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT
@@ -102,7 +102,7 @@ void PltNames::add_section(Elf_Scn* section, const GElf_Shdr& header, bool is_x8
         std::lower_bound(slots_.begin(), slots_.end(), *slot,
                          [](const Slot& each, Address wanted) { return each.address < wanted; });
     if (found == slots_.end() || found->address != *slot) continue;
-    const std::string_view name(found->name, strnlen(found->name, kMaxName));
+    const std::string_view name(found->name, strnlen(found->name, kMaxPltName));
     entries_.push_back({address, address + entry.size, std::string(name) + "@plt"});
   }
 }

@@ -13,7 +13,7 @@ namespace {
 // The depth of namespaces, classes, blocks and inlined calls in each other; optimized Rust reaches
 // 40 calls.
 constexpr int kMaxDepth = 256;
-constexpr int kMaxNesting = 64;
+constexpr int kMaxUnitNesting = 64;
 constexpr std::size_t kMaxInlineDepth = 128;
 constexpr std::uint32_t kNone = UINT32_MAX;
 // An entry with more ranges, if there is one, is found in the first ones only.
@@ -139,7 +139,7 @@ UnitIndex::UnitIndex(UnitEntries entries, const UnitPlace& place, Dwarf* dwarf, 
 const UnitIndex::Function* UnitIndex::function_at(Address address) const {
   auto at = std::upper_bound(functions_.begin(), functions_.end(), address,
                              [](Address a, const Function& each) { return a < each.start; });
-  for (int steps = 0; at != functions_.begin() && steps < kMaxNesting; ++steps) {
+  for (int steps = 0; at != functions_.begin() && steps < kMaxUnitNesting; ++steps) {
     --at;
     if (address < at->end) return &*at;
   }

@@ -9,7 +9,7 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr std::size_t kMostFile = std::size_t{16} << 20;
+constexpr std::size_t kMostEngineFile = std::size_t{16} << 20;
 
 // The name in the file of a container, which its owner has chosen.
 std::string docker_name(const std::string& text) {
@@ -41,7 +41,7 @@ std::map<std::string, std::string> podman_names(const std::string& text) {
 Result<std::string> read_state(const std::string& path) {
   auto file = open_regular_file(path);
   if (!file) return std::move(file).error();
-  return read_up_to(*file, kMostFile);
+  return read_up_to(*file, kMostEngineFile);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace labelscope::cli {
 namespace {
 
 // A process can make this file as long as it wants.
-constexpr std::size_t kMostFile = std::size_t{16} << 20;
+constexpr std::size_t kMostTable = std::size_t{16} << 20;
 
 struct Listener {
   std::uint16_t port;
@@ -58,7 +58,7 @@ void Listeners::read() {
     const std::string folder = processes_.folder_of(pid);
     if (!namespaces.insert(link_target(folder + "ns/net")).second) continue;
     for (const char* file : {"net/tcp", "net/tcp6"}) {
-      const auto text = read_proc_file(folder + file, kMostFile);
+      const auto text = read_proc_file(folder + file, kMostTable);
       std::string_view rest = text ? std::string_view(*text) : std::string_view();
       while (!rest.empty()) {
         const std::string_view line = rest.substr(0, rest.find('\n'));

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kShare = 4;
 constexpr std::size_t kFewest = 16;
 // No recording has samples in so many files. The kernel's memory and ours need a bound, too.
-constexpr std::size_t kMost = 16384;
+constexpr std::size_t kMostFiles = 16384;
 // The part of the sampled files that may be ready: a program and its libraries, a few times.
 constexpr std::size_t kReadyShare = 4;
 constexpr std::size_t kMostReady = 1024;
@@ -117,7 +117,7 @@ MappedFiles::MappedFiles(std::size_t most) : most_(most) {}
 std::size_t MappedFiles::own_share() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewest;
-  return std::clamp(static_cast<std::size_t>(limit.rlim_cur) / kShare, kFewest, kMost);
+  return std::clamp(static_cast<std::size_t>(limit.rlim_cur) / kShare, kFewest, kMostFiles);
 }
 
 MappedFiles::File MappedFiles::open_file(const Mapping& mapping, const FindProcess& process) {

@@ -11,7 +11,7 @@ namespace labelscope::cli {
 namespace {
 
 // Machines run some hundred containers, and each root takes a descriptor.
-constexpr std::size_t kMost = 256;
+constexpr std::size_t kMostRoots = 256;
 
 std::string path_of(const UniqueFd& folder) {
   std::array<char, PATH_MAX> path;
@@ -36,7 +36,7 @@ std::shared_ptr<const ProcessRoot> ProcessRoots::of(const Target& process) {
   if (its.st_dev == own.st_dev && its.st_ino == own.st_ino) return nullptr;
   const std::pair key(its.st_dev, its.st_ino);
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
-  if (known_.size() == kMost) return nullptr;
+  if (known_.size() == kMostRoots) return nullptr;
   ProcessRoot root{*std::move(folder), {}};
   root.path = path_of(root.folder);
   return known_[key] = std::make_shared<const ProcessRoot>(std::move(root));

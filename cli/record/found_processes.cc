@@ -27,7 +27,7 @@ std::string file_name_of(const TargetName& name) {
   }
 }
 
-bool has_ended(Pid pid) {
+bool is_over(Pid pid) {
   // Any other error does not mean that it has ended: its first thread may have ended alone, and
   // labelscope may be out of files.
   const auto process = LiveProcess::open(pid);
@@ -89,8 +89,8 @@ class FoundProcesses final : public Targets {
 
   // A recording of what was waited for cannot end before it was seen.
   bool ended() override {
-    std::erase_if(joined_, has_ended);
-    const bool none_left = joined_.empty() && std::ranges::all_of(first(), has_ended);
+    std::erase_if(joined_, is_over);
+    const bool none_left = joined_.empty() && std::ranges::all_of(first(), is_over);
     if (!none_left || !waits()) seen_ = true;
     if (const Match* early = seen_ || awaited_ ? nullptr : missed()) say_ended_early(*early);
     awaited_ = !seen_;
@@ -116,7 +116,7 @@ class FoundProcesses final : public Targets {
   // Returns a name of --wait-for whose processes have all ended.
   const Match* missed() const {
     const auto match = std::ranges::find_if(matches_, [](const Match& each) {
-      return each.name.by == NamedBy::kWaitFor && std::ranges::all_of(each.pids, has_ended);
+      return each.name.by == NamedBy::kWaitFor && std::ranges::all_of(each.pids, is_over);
     });
     return match == matches_.end() ? nullptr : &*match;
   }

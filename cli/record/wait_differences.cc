@@ -7,7 +7,7 @@
 namespace labelscope::cli {
 namespace {
 
-std::uint64_t difference(std::uint64_t more, std::uint64_t less) {
+std::uint64_t excess(std::uint64_t more, std::uint64_t less) {
   return more - std::min(more, less);
 }
 
@@ -118,8 +118,8 @@ void note_wait_differences(Profile& profile, const QueueClocks& clocks, std::uin
   const Counts& counters = profile.ledger.counters;
   const bool lacks_threads =
       counters[Counter::kDroppedThreadWaits] != 0 || counters[Counter::kWaitsWithoutRoom] != 0;
-  differences.take(lacks_threads ? 0 : difference(in_rows_ns, in_ledgers_ns),
-                   difference(in_ledgers_ns, in_rows_ns),
+  differences.take(lacks_threads ? 0 : excess(in_rows_ns, in_ledgers_ns),
+                   excess(in_ledgers_ns, in_rows_ns),
                    usual_ns(ledgers.count(), 0, in_ledgers_ns));
 
   // The clock, and schedstat.
@@ -135,7 +135,7 @@ void note_wait_differences(Profile& profile, const QueueClocks& clocks, std::uin
     const auto [line, fresh] = queued.try_emplace({raw(thread.process.pid), raw(thread.tid)}, &thread);
     if (!fresh) line->second = nullptr;
   }
-  differences.take(difference(clock_twice_ns, stolen_ns), difference(clock_missing_ns, stolen_ns),
+  differences.take(excess(clock_twice_ns, stolen_ns), excess(clock_missing_ns, stolen_ns),
                    usual_ns(ledgers.count(), sum.waits, sum.wall_ns));
 
   std::uint64_t queue_twice_ns = 0;
@@ -146,13 +146,13 @@ void note_wait_differences(Profile& profile, const QueueClocks& clocks, std::uin
     const auto line = queued.find(thread);
     if (line == queued.end() || line->second == nullptr) continue;
     const ThreadLedger& own = *line->second;
-    queue_twice_ns += difference(own.runnable_ns, bounds.most_ns);
-    queue_missing_ns += difference(bounds.least_ns, own.runnable_ns + first_wait_ns(own));
+    queue_twice_ns += excess(own.runnable_ns, bounds.most_ns);
+    queue_missing_ns += excess(bounds.least_ns, own.runnable_ns + first_wait_ns(own));
     queue_ns += bounds.most_ns;
     ++threads;
   }
   constexpr std::uint64_t kOneIn = 20;
-  differences.take(difference(queue_twice_ns, throttled_ns(profile)), queue_missing_ns,
+  differences.take(excess(queue_twice_ns, throttled_ns(profile)), queue_missing_ns,
                    std::max(usual_ns(threads, 0, 0) + sum.waits * 1000, queue_ns / kOneIn));
 
   profile.ledger.time.waits_twice_ns = differences.twice_ns;

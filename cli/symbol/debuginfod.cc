@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 // Long enough for the debug information of a large program, short enough for a server that is down:
 // its connections time out one after the other, a minute and a half for each module.
 constexpr std::chrono::seconds kMaxDownloadTime{120};
-constexpr std::chrono::milliseconds kBetweenAsking{50};
+constexpr std::chrono::milliseconds kBetweenAskingDownload{50};
 // At the end labelscope waits so long for threads that are still in the library, which asks every
 // second.
 constexpr std::chrono::seconds kMostLeaving{3};
@@ -145,7 +145,7 @@ Debuginfod::Answer Debuginfod::find(const std::string& build_id,
   }
   Answer found;
   std::unique_lock lock(work->mutex);
-  while (!work->over.wait_for(lock, kBetweenAsking, [&] { return work->is_over; })) {
+  while (!work->over.wait_for(lock, kBetweenAskingDownload, [&] { return work->is_over; })) {
     progress(work->done, work->all);
     if (cancelled_ && cancelled_()) found.why_not = "cancelled while debuginfod was asked";
     if (waited_ + (Clock::now() - start) >= kMaxDownloadTime) found.why_not = too_long;

@@ -21,7 +21,7 @@ constexpr std::size_t kAtOnce = 64;
 constexpr milliseconds kLeastPatience{20};
 constexpr std::chrono::seconds kMostPatience{5};
 // It asks this often whether the user has cancelled.
-constexpr milliseconds kBetweenAsking{20};
+constexpr milliseconds kBetweenAskingEarly{20};
 // The memory of names that may become useless if their files change.
 constexpr std::size_t kMostText = std::size_t{64} << 20;
 // These descriptors are in addition to those of the recording, which has most of the limit.
@@ -199,7 +199,7 @@ void EarlyNames::finish(const std::function<bool()>& cancelled) {
       std::clamp<Clock::duration>(now - busy_since_, kLeastPatience, kMostPatience);
   while (busy_) {
     cancelled_ = cancelled_ || Clock::now() - now >= patience || (cancelled && cancelled());
-    changed_.wait_for(lock, kBetweenAsking);
+    changed_.wait_for(lock, kBetweenAskingEarly);
   }
   namer_.end_early();
 }

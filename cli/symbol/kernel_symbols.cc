@@ -22,8 +22,8 @@ namespace {
 constexpr Address kLongestFunction = Address{1} << 20;
 // Smaller values are per-CPU offsets and absolute values, which are no addresses.
 constexpr Address kLowestKernelAddress = Address{1} << 48;
-constexpr std::size_t kMaxText = std::size_t{256} << 20;
-constexpr std::size_t kMaxName = UINT16_MAX;
+constexpr std::size_t kMaxKernelText = std::size_t{256} << 20;
+constexpr std::size_t kMaxKernelName = UINT16_MAX;
 constexpr std::string_view kPadding = "__pfx_";
 
 // Says which settings hide the addresses: kernel/ksyms_common.c looks at both.
@@ -93,7 +93,7 @@ bool KernelSymbols::add_line(std::string_view line) {
   const std::string_view names = line.substr(static_cast<std::size_t>(rest + 3 - line.data()));
   std::string_view name = names.substr(0, names.find('\t'));
   std::string_view module = names.substr(std::min(name.size() + 1, names.size()));
-  if (name.empty() || name.size() > kMaxName) return false;
+  if (name.empty() || name.size() > kMaxKernelName) return false;
   if (name.size() < names.size()) {
     if (module.size() < 3 || module.front() != '[' || module.back() != ']') return false;
     module = module.substr(1, module.size() - 2);
@@ -115,7 +115,7 @@ bool KernelSymbols::add_line(std::string_view line) {
 
 Status KernelSymbols::add(std::string_view piece) {
   bytes_ += piece.size();
-  if (bytes_ > kMaxText) return Error{ErrorCode::kLimit, "/proc/kallsyms is impossibly long"};
+  if (bytes_ > kMaxKernelText) return Error{ErrorCode::kLimit, "/proc/kallsyms is impossibly long"};
   while (!piece.empty()) {
     const std::size_t end = piece.find('\n');
     if (end == std::string_view::npos) {

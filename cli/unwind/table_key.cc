@@ -35,7 +35,7 @@ constexpr std::uint64_t kMostHashed = std::uint64_t{1} << 30;
 constexpr std::size_t kMostMounts = 16 << 20;
 
 template <class T>
-void append(std::string& bytes, const T& value) {
+void append_value(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
@@ -65,7 +65,7 @@ bool add_content(const UniqueFd& file, std::uint64_t size, std::string& key) {
     }
     XXH3_128bits_update(&hash, piece.data(), filled);
   }
-  append(key, XXH3_128bits_digest(&hash));
+  append_value(key, XXH3_128bits_digest(&hash));
   return true;
 }
 
@@ -120,7 +120,7 @@ std::string table_key_of(const UniqueFd& file) {
        {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino), size,
         static_cast<std::uint64_t>(status.st_ctim.tv_sec),
         static_cast<std::uint64_t>(status.st_ctim.tv_nsec)}) {
-    append(key, part);
+    append_value(key, part);
   }
   return add_content(file, size, key) ? key : std::string();
 }

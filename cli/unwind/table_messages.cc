@@ -7,6 +7,7 @@
 #include <protozero/pbf_message.hpp>
 #include <type_traits>
 
+#include "base/malformed.h"
 #include "cli/worker/channel.h"
 #include "cli/worker/fields.h"
 
@@ -30,8 +31,6 @@ constexpr std::uint64_t kPageBytes = 1ULL << LS_UNWIND_PAGE_BITS;
 constexpr std::size_t kMaxSegments = 65536 / 56;
 constexpr std::size_t kSegmentNumbers = 6;
 constexpr std::size_t kCountNumbers = 10;
-
-Error malformed(const char* what) { return {ErrorCode::kMalformed, what}; }
 
 template <class T>
 void send_chunks(Reply tag, const std::vector<T>& values,

@@ -31,7 +31,7 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr std::size_t kBufferBytes = 256UL * 1024;
+constexpr std::size_t kPackedBytes = 256UL * 1024;
 constexpr int kLevel = 1;
 constexpr std::size_t kMostAtOnce = UINT32_MAX;  // both libraries count 32 bits
 
@@ -115,7 +115,7 @@ class GzipWriter::Library {
 #endif
 
 GzipWriter::GzipWriter(std::ostream& out)
-    : out_(out), library_(std::make_unique<Library>()), buffer_(kBufferBytes) {}
+    : out_(out), library_(std::make_unique<Library>()), buffer_(kPackedBytes) {}
 
 GzipWriter::~GzipWriter() = default;
 

@@ -24,7 +24,7 @@ namespace labelscope::cli {
 namespace {
 
 constexpr std::uint64_t kFirstVersion = 1;
-constexpr std::uint64_t kVersion = 2;
+constexpr std::uint64_t kLastVersion = 2;
 // The longest line that labelscope writes is that of a label set: six publishers' labels are less
 // than a MiB.
 constexpr std::size_t kMaxLine = std::size_t{16} << 20;
@@ -166,12 +166,12 @@ Status Reader::take(std::string_view line) {
 // The header says what numbers mean.
 Status Reader::take_header(Fields fields) {
   const std::uint64_t version = fields.number("version");
-  if (version < kFirstVersion || version > kVersion) {
+  if (version < kFirstVersion || version > kLastVersion) {
     return Error{ErrorCode::kUnsupported,
                  "it is a recording of version " + std::to_string(version) +
                      ", and this labelscope reads versions " + std::to_string(kFirstVersion) +
-                     " to " + std::to_string(kVersion) +
-                     (version > kVersion ? ": a newer labelscope is needed"
+                     " to " + std::to_string(kLastVersion) +
+                     (version > kLastVersion ? ": a newer labelscope is needed"
                                          : ": its header is damaged")};
   }
   processes_.set_version(version);

@@ -12,8 +12,6 @@ namespace {
 using LabelBuilder = protozero::pbf_builder<LabelField>;
 using SampleBuilder = protozero::pbf_builder<SampleField>;
 
-constexpr std::string_view kOwnPrefix = "labelscope.";
-
 // pprof keeps keys with this prefix for itself: a label "pprof::base" would turn the sample into
 // the base of a comparison.
 constexpr std::string_view kReservedPrefix = "pprof::";

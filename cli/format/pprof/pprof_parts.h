@@ -14,6 +14,9 @@
 
 namespace labelscope::cli {
 
+// Keys of labels that are ours begin with this.
+constexpr std::string_view kOwnPrefix = "labelscope.";
+
 // Field numbers of profile.proto, the pprof format: github.com/google/pprof, proto/profile.proto.
 enum class ProfileField : protozero::pbf_tag_type {
   kSampleType = 1,

@@ -6,11 +6,10 @@
 
 #include "cli/format/common/row_labels.h"
 #include "cli/format/common/rows.h"
+#include "cli/format/pprof/pprof_parts.h"
 
 namespace labelscope::cli {
 namespace {
-
-constexpr std::string_view kOwnPrefix = "labelscope.";
 
 // Finds our own label of this name. If a label of the program has that name, ours has the prefix,
 // once or more (PprofLabels::own_key).

@@ -10,7 +10,7 @@
 namespace labelscope::c_api {
 namespace {
 
-std::string name_of(const ls_target& target) {
+std::string name_of_process(const ls_target& target) {
   return "process " + std::to_string(raw(target.process->pid()));
 }
 
@@ -77,9 +77,9 @@ Status check_program(const ls_target& target, const ls_plan& plan) {
   if (program == plan.program) return {};
   return Error{
       ErrorCode::kVanished,
-      name_of(target) + (program.empty() ? " has ended"
-                                         : " runs another program than the plan was made for: plan "
-                                           "again")};
+      name_of_process(target) + (program.empty() ? " has ended"
+                                                 : " runs another program than the plan was made "
+                                                   "for: plan again")};
 }
 
 }  // namespace labelscope::c_api

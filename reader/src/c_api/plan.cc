@@ -58,7 +58,7 @@ const Publisher* publisher_at(const ls_plan* plan, std::size_t index) {
   return element(plan == nullptr ? nullptr : &plan->plan.publishers, index);
 }
 
-const ls_plan::ModuleFinding* finding_at(const ls_plan* plan, std::size_t index) {
+const ls_plan::ModuleFinding* module_finding_at(const ls_plan* plan, std::size_t index) {
   return element(plan == nullptr ? nullptr : &plan->findings, index);
 }
 
@@ -123,31 +123,31 @@ uint32_t ls_publisher_program_number(const ls_plan* plan, size_t publisher) {
 size_t ls_finding_count(const ls_plan* plan) { return plan == nullptr ? 0 : plan->findings.size(); }
 
 size_t ls_finding_publisher(const ls_plan* plan, size_t finding) {
-  const ls_plan::ModuleFinding* found = finding_at(plan, finding);
+  const ls_plan::ModuleFinding* found = module_finding_at(plan, finding);
   return found == nullptr ? LS_NO_PUBLISHER : found->publisher;
 }
 
 size_t ls_finding_wanted(const ls_plan* plan, size_t finding) {
-  const ls_plan::ModuleFinding* found = finding_at(plan, finding);
+  const ls_plan::ModuleFinding* found = module_finding_at(plan, finding);
   return found == nullptr ? LS_NOT_WANTED : found->wanted;
 }
 
 ls_bytes ls_finding_path(const ls_plan* plan, size_t finding) {
-  const ls_plan::ModuleFinding* found = finding_at(plan, finding);
+  const ls_plan::ModuleFinding* found = module_finding_at(plan, finding);
   return found == nullptr ? no_bytes() : bytes_of(found->path);
 }
 
 ls_bytes ls_finding_name(const ls_plan* plan, size_t finding) {
-  const ls_plan::ModuleFinding* found = finding_at(plan, finding);
+  const ls_plan::ModuleFinding* found = module_finding_at(plan, finding);
   return found == nullptr ? no_bytes() : bytes_of(finding_name(found->finding));
 }
 
 ls_bytes ls_finding_text(const ls_plan* plan, size_t finding) {
-  const ls_plan::ModuleFinding* found = finding_at(plan, finding);
+  const ls_plan::ModuleFinding* found = module_finding_at(plan, finding);
   return found == nullptr ? no_bytes() : bytes_of(found->finding.text);
 }
 
 ls_bytes ls_finding_fix(const ls_plan* plan, size_t finding) {
-  const ls_plan::ModuleFinding* found = finding_at(plan, finding);
+  const ls_plan::ModuleFinding* found = module_finding_at(plan, finding);
   return found == nullptr ? no_bytes() : bytes_of(found->finding.fix);
 }

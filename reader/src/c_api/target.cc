@@ -11,7 +11,7 @@ namespace {
 // The size of ls_core_options in the first version of labelscope.h.
 constexpr std::size_t kFirstCoreOptions = 48;
 
-CoreOptions translate(const ls_core_options& given) {
+CoreOptions translate_core(const ls_core_options& given) {
   CoreOptions options;
   if (given.executable != nullptr) options.executable = given.executable;
   options.sysroots.assign(given.sysroots, given.sysroots + given.sysroot_count);
@@ -21,7 +21,7 @@ CoreOptions translate(const ls_core_options& given) {
 }
 
 // Returns nothing if the thread has ended; reading it then reports that.
-std::string name_of(Pid pid, Tid tid) {
+std::string thread_name(Pid pid, Tid tid) {
   return read_proc_line("/proc/" + std::to_string(raw(pid)) + "/task/" + std::to_string(raw(tid)) +
                         "/comm");
 }
@@ -36,7 +36,7 @@ Result<std::unique_ptr<ls_thread_list>> list_threads(const ls_target& target) {
   }
   auto tids = target.process->threads();
   if (!tids) return std::move(tids).error();
-  for (Tid tid : *tids) list->threads.push_back({tid, name_of(target.process->pid(), tid)});
+  for (Tid tid : *tids) list->threads.push_back({tid, thread_name(target.process->pid(), tid)});
   return list;
 }
 
@@ -74,7 +74,7 @@ ls_error_code ls_open_core(const char* path, const ls_core_options* options, ls_
                 "ls_open_core: a list of paths has a null pointer, or more than 4096 entries");
   }
   return hand_out(target, error, [&]() -> Result<std::unique_ptr<ls_target>> {
-    auto core = CoreFile::open(path, translate(*known));
+    auto core = CoreFile::open(path, translate_core(*known));
     if (!core) return std::move(core).error();
     auto opened = std::make_unique<ls_target>();
     opened->core = *std::move(core);

@@ -16,6 +16,8 @@
 #include <span>
 #include <string>
 
+#include "base/malformed.h"
+
 namespace labelscope {
 namespace {
 
@@ -25,7 +27,6 @@ constexpr std::uint64_t kMaxProgramHeaders = 1 << 20;
 constexpr std::size_t kMaxNoteSegments = 16;
 constexpr std::size_t kHeadersAtOnce = 1024;
 
-Error malformed(std::string what) { return Error{ErrorCode::kMalformed, std::move(what)}; }
 Error unsupported(std::string what) { return Error{ErrorCode::kUnsupported, std::move(what)}; }
 
 struct Format {

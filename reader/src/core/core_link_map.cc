@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "base/pages.h"
 #include "elf/elf_image.h"
 #include "process/link_map.h"
 
@@ -15,7 +16,6 @@ namespace labelscope {
 namespace {
 
 constexpr std::size_t kMaxPath = 4096;
-constexpr std::uint64_t kPage = 4096;
 
 // Returns the path of the loader (PT_INTERP).
 std::string interpreter_of(const UniqueFd& fd, const Elf64_Ehdr& header) {
@@ -34,9 +34,9 @@ std::string interpreter_of(const UniqueFd& fd, const Elf64_Ehdr& header) {
 void add_segments(const ElfImage& image, Address bias, const std::string& path,
                   std::vector<MappedRange>& ranges) {
   for (const LoadSegment& load : image.load_segments()) {
-    const Address start = (bias + load.vaddr) & ~(kPage - 1);
-    const Address end = (bias + load.vaddr + load.file_size + kPage - 1) & ~(kPage - 1);
-    if (start < end) ranges.push_back({start, end, load.file_offset & ~(kPage - 1), path});
+    const Address start = page_down(bias + load.vaddr);
+    const Address end = page_up(bias + load.vaddr + load.file_size);
+    if (start < end) ranges.push_back({start, end, page_down(load.file_offset), path});
   }
 }
 

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/malformed.h"
+#include "base/value_at.h"
 #include "elf/elf_note.h"
 #include "process/proc_fs.h"
 #include "ptrace/register_set.h"
@@ -35,15 +37,6 @@ constexpr std::size_t kName = 40;
 constexpr std::size_t kNameSize = 15;  // gdb fills the sixteenth byte too
 constexpr std::size_t kArguments = 56;
 constexpr std::size_t kArgumentsSize = 80;
-
-Error malformed(std::string what) { return Error{ErrorCode::kMalformed, std::move(what)}; }
-
-template <class T>
-T value_at(std::span<const std::byte> content, std::size_t offset) {
-  T value;
-  std::memcpy(&value, content.data() + offset, sizeof value);
-  return value;
-}
 
 // Returns the text up to the zero byte, if there is one.
 std::string text_at(std::span<const std::byte> content, std::size_t offset, std::size_t size) {

@@ -8,6 +8,8 @@
 #include <map>
 #include <span>
 
+#include "base/value_at.h"
+
 namespace labelscope {
 namespace {
 
@@ -28,13 +30,6 @@ constexpr std::size_t kBlock = kGlibcTid + sizeof(std::int32_t);
 
 // Nothing in a core is trusted: in a hostile one, every word may look like a block of musl's.
 constexpr std::size_t kMostNeighbours = 1 << 16;
-
-template <class T>
-T value_at(std::span<const std::byte> bytes, std::size_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
 
 class BlockSearch {
  public:

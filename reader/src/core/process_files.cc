@@ -15,16 +15,13 @@
 #include <cerrno>
 #include <map>
 
+#include "base/pages.h"
 #include "elf/elf_image.h"
 #include "elf/foreign_file.h"
 #include "process/loaded_headers.h"
 
 namespace labelscope {
 namespace {
-
-constexpr std::uint64_t kPage = 4096;
-std::uint64_t page_down(std::uint64_t value) { return value & ~(kPage - 1); }
-std::uint64_t page_up(std::uint64_t value) { return page_down(value + kPage - 1); }
 
 Error refused(std::string why) { return Error{ErrorCode::kNotFound, std::move(why)}; }
 

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "base/malformed.h"
+
 namespace labelscope {
 namespace {
 
@@ -37,7 +39,6 @@ constexpr std::uint64_t kMaxDynamicBytes = 1 << 20;
 // of buckets has chains of 40.
 constexpr std::uint64_t kMaxChain = 1 << 14;
 
-Error malformed(std::string what) { return Error{ErrorCode::kMalformed, std::move(what)}; }
 Error endless_chain() { return malformed("a hash chain does not end"); }
 
 using Found = std::optional<std::uint32_t>;

@@ -17,13 +17,12 @@
 #include <array>
 #include <cstring>
 
+#include "base/malformed.h"
 #include "elf/elf_note.h"
 #include "elf/static_symbols.h"
 
 namespace labelscope {
 namespace {
-
-Error malformed(std::string what) { return Error{ErrorCode::kMalformed, std::move(what)}; }
 
 // The kernel takes no more than 64 KiB of program headers.
 constexpr std::size_t kMaxProgramHeaders = 65536 / sizeof(Elf64_Phdr);

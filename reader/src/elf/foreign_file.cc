@@ -15,11 +15,6 @@
 namespace labelscope {
 namespace {
 
-struct ElfCloser {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
-using ElfHandle = std::unique_ptr<Elf, ElfCloser>;
-
 // Larger tables of dynamic symbols are not searched: the largest libraries have a few MiB.
 constexpr std::uint64_t kMaxSymbolBytes = 64ULL << 20;
 

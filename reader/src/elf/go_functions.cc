@@ -14,7 +14,7 @@ namespace {
 // kubernetes' largest program has 30 MiB.
 constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20;
 // Names that are shown are cut to this length, as those of symbol tables.
-constexpr std::size_t kMaxName = 65536;
+constexpr std::size_t kMaxGoName = 65536;
 // No frame is so large: Go's linker refuses such frames.
 constexpr std::int32_t kMostDepth = 1 << 30;
 // A function changes its depth a few times. A table of a hostile file may be of any length, and
@@ -67,7 +67,7 @@ bool is_plausible(const Header& header) {
          header.pc_tables_at > header.names_at && header.functions_at > header.pc_tables_at;
 }
 
-using Found = Result<std::optional<std::uint64_t>>;
+using FoundPlace = Result<std::optional<std::uint64_t>>;
 
 // Returns whether what is searched for begins here.
 using Matches = std::function<bool(std::uint64_t address, const std::byte* bytes)>;
@@ -75,8 +75,8 @@ using Matches = std::function<bool(std::uint64_t address, const std::byte* bytes
 // Searches segments without code for the first place with this alignment where `size` bytes match.
 // Segments of a hostile file may lie over each other: what is searched is bounded for all of them
 // together.
-Found search_data(const ElfImage& file, std::uint64_t alignment, std::size_t size,
-                  const Matches& matches, const std::function<bool()>& is_late) {
+FoundPlace search_data(const ElfImage& file, std::uint64_t alignment, std::size_t size,
+                       const Matches& matches, const std::function<bool()>& is_late) {
   std::vector<std::byte> piece(std::size_t{1} << 20);
   // Pieces overlap, so that what lies in two of them is found.
   const std::uint64_t step = piece.size() - (size + alignment - 1) / alignment * alignment;
@@ -104,7 +104,7 @@ Found search_data(const ElfImage& file, std::uint64_t alignment, std::size_t siz
 
 // The header is known by its first bytes. It is aligned to 16 bytes, and to a cache line before Go
 // 1.26.
-Found search_header(const ElfImage& file, const std::function<bool()>& is_late) {
+FoundPlace search_header(const ElfImage& file, const std::function<bool()>& is_late) {
   const auto matches = [](std::uint64_t, const std::byte* bytes) {
     Header header;
     std::memcpy(&header, bytes, sizeof header);
@@ -113,13 +113,13 @@ Found search_header(const ElfImage& file, const std::function<bool()>& is_late) 
   return search_data(file, 16, sizeof(Header), matches, is_late);
 }
 
-Found find_table(const ElfImage& file, const std::function<bool()>& is_late) {
+FoundPlace find_table(const ElfImage& file, const std::function<bool()>& is_late) {
   for (const char* name : {".gopclntab", ".data.rel.ro.gopclntab"}) {
     if (auto address = file.section_address(name)) return address;
   }
   // GNU ld makes the table a part of .data.rel.ro, and there may be no section headers.
   const bool is_go = file.section_address(".go.buildinfo").has_value() || file.has_note("Go");
-  return is_go ? search_header(file, is_late) : Found(std::optional<std::uint64_t>());
+  return is_go ? search_header(file, is_late) : FoundPlace(std::optional<std::uint64_t>());
 }
 
 // From Go 1.26 on the table does not say where the text starts. The runtime has that in its
@@ -150,7 +150,7 @@ Result<std::uint64_t> text_of_module(const ElfImage& file, std::uint64_t table,
     std::memcpy(&word, bytes, sizeof word);
     return word == table && text_of_module_at(file, address, table) != 0;
   };
-  const Found module = search_data(file, sizeof table, sizeof table, matches, is_late);
+  const FoundPlace module = search_data(file, sizeof table, sizeof table, matches, is_late);
   if (!module) return module.error();
   return *module ? text_of_module_at(file, **module, table) : std::uint64_t{0};
 }
@@ -167,7 +167,7 @@ std::optional<std::uint32_t> take_number(std::span<const std::byte>& bytes) {
   return std::nullopt;
 }
 
-Error malformed(const char* what) {
+Error malformed_go(const char* what) {
   return {ErrorCode::kMalformed, std::string("its table of Go functions ") + what};
 }
 
@@ -188,7 +188,7 @@ Status GoFunctions::parse(const ElfImage& file, std::uint64_t address,
   Header header;
   Status status = file.read(address, std::as_writable_bytes(std::span(&header, 1)));
   if (!status) return status;
-  if (!is_header(header)) return malformed("does not begin like one");
+  if (!is_header(header)) return malformed_go("does not begin like one");
   if (header.magic == kGo1_2 || header.magic == kGo1_16) {
     return Error{ErrorCode::kUnsupported, "its table of Go functions is older than Go 1.18"};
   }
@@ -208,11 +208,11 @@ Status GoFunctions::parse(const ElfImage& file, std::uint64_t address,
   flags_ = header.magic == kGo1_18 ? kFlagsAt1_18 : kFlagsAt1_20;
   const std::uint64_t size = table_.size();
   if (names_ >= size || pc_tables_ >= size || functions_ >= size) {
-    return malformed("has parts outside of it");
+    return malformed_go("has parts outside of it");
   }
   // One more start follows the last function, and is its end.
   if (header.functions == 0 || header.functions >= (size - functions_) / sizeof(Entry)) {
-    return malformed("has an impossible number of functions");
+    return malformed_go("has an impossible number of functions");
   }
   count_ = static_cast<std::size_t>(header.functions);
   const auto text = file.pointer_at(address + offsetof(Header, text));
@@ -227,7 +227,7 @@ Status GoFunctions::parse(const ElfImage& file, std::uint64_t address,
   }
   start_ = start_of(0);
   end_ = start_of(count_);
-  if (start_ < text_ || end_ <= start_) return malformed("has its functions in no order");
+  if (start_ < text_ || end_ <= start_) return malformed_go("has its functions in no order");
   // What lies behind the table in its segment is of no use.
   std::uint64_t used = functions_ + (count_ + 1) * sizeof(Entry);
   for (std::size_t i = 0; i < count_; ++i) {
@@ -255,7 +255,7 @@ std::uint64_t GoFunctions::start_of(std::size_t index) const {
 std::string_view GoFunctions::text(std::uint64_t offset) const {
   if (offset >= table_.size()) return {};
   const auto* begin = reinterpret_cast<const char*>(table_.data()) + offset;
-  const std::size_t room = std::min<std::size_t>(table_.size() - offset, kMaxName);
+  const std::size_t room = std::min<std::size_t>(table_.size() - offset, kMaxGoName);
   return {begin, strnlen(begin, room)};
 }
 

@@ -14,8 +14,6 @@
 namespace labelscope {
 namespace {
 
-constexpr std::uint64_t kMaxSections = 65536;
-
 template <class T>
 bool read_at(int file, std::uint64_t offset, T& value) {
   return offset <= INT64_MAX &&
@@ -39,10 +37,6 @@ std::uint64_t claimed_sections(int file, bool other_order) {
   if (header.e_shoff == 0 || !read_at(file, swapped(header.e_shoff, other_order), first)) return 0;
   return swapped(first.sh_size, other_order);
 }
-
-struct ElfCloser {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
 
 // zlib makes at most so many bytes of one; a section that claims more is wrong.
 constexpr std::uint64_t kMaxRatio = 1032;
@@ -101,7 +95,7 @@ Result<std::vector<std::byte>> unpack_section(std::span<const std::byte> packed,
   const Error failed{ErrorCode::kUnsupported, "a compressed section cannot be unpacked"};
   if (elf_version(EV_CURRENT) == EV_NONE) return failed;
   std::vector<char> file = file_around(packed);
-  const std::unique_ptr<Elf, ElfCloser> elf(elf_memory(file.data(), file.size()));
+  const ElfHandle elf(elf_memory(file.data(), file.size()));
   Elf_Scn* section = elf ? elf_getscn(elf.get(), 1) : nullptr;
   if (section == nullptr || elf_compress(section, 0, 0) < 0) return failed;
   const Elf_Data* data = elf_getdata(section, nullptr);

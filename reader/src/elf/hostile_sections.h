@@ -2,14 +2,25 @@
 // number, and the size of those that a linker has compressed.
 #pragma once
 
+#include <libelf.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "labelscope/result.h"
 
 namespace labelscope {
+
+// No linked file has nearly so many; object files may have more, but are never loaded.
+constexpr std::uint64_t kMaxSections = 65536;
+
+struct ElfCloser {
+  void operator()(Elf* elf) const { elf_end(elf); }
+};
+using ElfHandle = std::unique_ptr<Elf, ElfCloser>;
 
 // Checks how many sections the file claims to have. elf_begin(3) allocates some hundred bytes for
 // each. The number is 16 bits wide, or else a 64-bit word that only the file's size bounds, and a

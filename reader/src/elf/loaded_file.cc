@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <limits>
 
+#include "base/pages.h"
+
 namespace labelscope {
 
 const LoadSegment* LoadedFile::segment_of(std::uint64_t vaddr, std::uint64_t size) const {
@@ -28,7 +30,6 @@ Status LoadedFile::read(std::uint64_t vaddr, std::span<std::byte> out) const {
 }
 
 void LoadedFile::keep_first_page() {
-  constexpr std::size_t kPage = 4096;
   first_page.resize(kPage);
   const ssize_t got = ::pread(fd.get(), first_page.data(), kPage, 0);
   first_page.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
@@ -61,10 +62,9 @@ Status read_fully(const UniqueFd& file, std::uint64_t offset, std::span<std::byt
 
 std::optional<std::uint64_t> load_bias_at(const std::vector<LoadSegment>& segments,
                                           std::uint64_t start, std::uint64_t file_offset) {
-  constexpr std::uint64_t kPage = 4096;
   std::optional<std::uint64_t> bias;
   for (const LoadSegment& load : segments) {
-    const std::uint64_t first = load.file_offset & ~(kPage - 1);
+    const std::uint64_t first = page_down(load.file_offset);
     if (!load.executable || file_offset < first ||
         file_offset >= load.file_offset + load.file_size) {
       continue;

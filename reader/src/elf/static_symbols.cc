@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/malformed.h"
+#include "elf/hostile_sections.h"
+
 namespace labelscope {
 namespace {
 
-// No linked file has nearly so many; object files may have more, but are never loaded.
-constexpr std::uint64_t kMaxSections = 65536;
 // The largest browsers have a few hundred MiB.
 constexpr std::uint64_t kMaxTableBytes = 1ULL << 30;
 // The limit for one name: each object file that was linked may have a local symbol of it.
@@ -21,10 +22,8 @@ constexpr std::size_t kMaxListedName = 512;
 // The largest browsers have a few hundred thousand functions.
 constexpr std::size_t kMaxFunctions = 4 << 20;
 constexpr std::size_t kSectionsAtOnce = 256;
-constexpr std::size_t kSymbolsAtOnce = 8192;
+constexpr std::size_t kStaticSymbolsAtOnce = 8192;
 constexpr std::size_t kStringBytesAtOnce = 256 << 10;
-
-Error malformed(const char* what) { return Error{ErrorCode::kMalformed, what}; }
 
 // The product cannot overflow: the index is that of a section that was counted.
 Result<Elf64_Shdr> read_section(const LoadedFile& file, const Elf64_Ehdr& header,
@@ -119,7 +118,7 @@ bool StaticSymbols::for_all(const LoadedFile& file, Use use) const {
   std::vector<Elf64_Sym> some;
   const std::uint64_t count = size / sizeof(Elf64_Sym);
   for (std::uint64_t done = 0; done < count; done += some.size()) {
-    some.resize(std::min<std::uint64_t>(kSymbolsAtOnce, count - done));
+    some.resize(std::min<std::uint64_t>(kStaticSymbolsAtOnce, count - done));
     if (!file.read_offset(offset + done * sizeof(Elf64_Sym),
                           std::as_writable_bytes(std::span(some)))) {
       return false;

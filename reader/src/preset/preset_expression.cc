@@ -23,12 +23,6 @@ std::string_view take_name(std::string_view& rest) {
   return name;
 }
 
-bool take(std::string_view& rest, std::string_view what) {
-  if (!rest.starts_with(what)) return false;
-  rest.remove_prefix(what.size());
-  return true;
-}
-
 class Parser {
  public:
   explicit Parser(std::string_view text) : all_(text), rest_(text) {}

@@ -8,12 +8,6 @@ namespace {
 
 constexpr std::size_t kMostName = 64;
 
-bool take(std::string_view& rest, std::string_view what) {
-  if (!rest.starts_with(what)) return false;
-  rest.remove_prefix(what.size());
-  return true;
-}
-
 }  // namespace
 
 Result<PresetWords> PresetWords::split(std::string_view line) {

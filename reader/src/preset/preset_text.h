@@ -7,13 +7,19 @@
 #include <utility>
 #include <vector>
 
+#include "base/malformed.h"
 #include "labelscope/result.h"
 #include "preset/preset_file.h"
 
 namespace labelscope {
 
-inline Error malformed(std::string what) { return {ErrorCode::kMalformed, std::move(what)}; }
 inline std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+// Removes `what` from the beginning, if it is there.
+inline bool take(std::string_view& rest, std::string_view what) {
+  if (!rest.starts_with(what)) return false;
+  rest.remove_prefix(what.size());
+  return true;
+}
 
 struct PresetWord {
   std::string_view text;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 
+#include "base/pages.h"
 #include "labelscope/memory.h"
 
 namespace labelscope {
@@ -37,7 +38,6 @@ class CachedMemory {
   }
 
  private:
-  static constexpr std::uint64_t kPage = 4096;  // divides the pages of both processors
   // Deep stacks are read upwards, page after page; a few more pages are code and globals.
   static constexpr std::size_t kPages = 16;
   static constexpr std::uint64_t kNone = UINT64_MAX;

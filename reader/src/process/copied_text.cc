@@ -6,12 +6,12 @@
 #include <span>
 #include <string_view>
 
+#include "base/pages.h"
 #include "elf/elf_image.h"
 
 namespace labelscope {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 // So many pages of a mapping are compared, the first and the last among them.
 constexpr std::uint64_t kMostCompared = 32;
 // A process chooses its mappings, and what its files say of their segments: of which one a mapping
@@ -21,9 +21,6 @@ constexpr std::uint64_t kMostCompared = 32;
 // megabytes in large pages needs 32 of each mapping.
 constexpr std::size_t kMostTried = std::size_t{1} << 20;
 constexpr std::size_t kCostOfPage = 256;
-
-std::uint64_t page_down(std::uint64_t value) { return value & ~(kPage - 1); }
-std::uint64_t page_up(std::uint64_t value) { return page_down(value + kPage - 1); }
 
 // Code that may be a copy: it has no file, or one of those that stand for large pages.
 bool is_candidate(const Mapping& mapping) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/pages.h"
 #include "elf/elf_note.h"
 
 namespace labelscope {
@@ -16,7 +17,6 @@ namespace {
 // Real files have some ten.
 constexpr std::uint16_t kMaxProgramHeaders = 256;
 constexpr std::uint64_t kMaxNotes = 64 << 10;
-constexpr std::uint64_t kPage = 4096;
 
 std::string build_id_of(const MemorySource& dumped, Address bias,
                         const std::vector<Elf64_Phdr>& headers) {
@@ -47,7 +47,7 @@ Result<LoadedHeaders> read_loaded_headers(const MemorySource& dumped, Address st
   const auto first =
       std::ranges::find_if(headers, [](const Elf64_Phdr& ph) { return ph.p_type == PT_LOAD; });
   if (first == headers.end()) return found;
-  found.build_id = build_id_of(dumped, start - (first->p_vaddr & ~(kPage - 1)), headers);
+  found.build_id = build_id_of(dumped, start - (page_down(first->p_vaddr)), headers);
   return found;
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <span>
 
+#include "base/pages.h"
 #include "elf/elf_image.h"
 
 namespace labelscope {
@@ -19,8 +20,6 @@ namespace {
 
 // The linker chooses a page size, and loaders map segments by it. It is a multiple of 4 KiB on both
 // processors.
-constexpr std::uint64_t kPage = 4096;
-std::uint64_t page_down(std::uint64_t value) { return value & ~(kPage - 1); }
 
 struct Copy {
   Address bias;

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/pages.h"
 #include "labelscope/observe.h"
 #include "labelscope/stopped_thread.h"
 #include "process/proc_fs.h"
@@ -307,7 +308,6 @@ std::optional<std::pair<Address, Address>> waits_at(const LiveProcess& process, 
 void expect_stacks(const LiveProcess& process, const SnapshotOptions& options, Unwinder& unwinder) {
   // Most stacks of waiting threads are as small as this.
   constexpr std::size_t kBytes = std::size_t{16} * 1024;
-  constexpr std::size_t kPage = 4096;
   // Thousands of threads mostly do the same.
   constexpr std::size_t kMostBytes = std::size_t{32} << 20;
   const auto tids = process.threads();

@@ -25,7 +25,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC on Linux, as Sample::time_ns
+using Clock = StoppedThread::Clock;  // CLOCK_MONOTONIC on Linux, as Sample::time_ns
 
 constexpr milliseconds kPollInterval{100};
 // How often the sampler looks for threads that have stopped too late, to let them go.

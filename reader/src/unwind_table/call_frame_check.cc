@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/malformed.h"
+#include "base/value_at.h"
+
 namespace labelscope {
 namespace {
 
 // A function with ten thousand calls has an entry of this size. At worst libdw needs 30 ms and 40
 // MiB to interpret it.
 constexpr std::uint64_t kMaxEntry = 128 << 10;
-constexpr std::uint32_t kDebugFrameCie = 0xffffffff;
 
 // These are the encodings of .eh_frame_hdr that every linker writes: DW_EH_PE_udata4, and
 // DW_EH_PE_datarel | DW_EH_PE_sdata4; DW_EH_PE_omit if there is no table.
@@ -33,31 +35,22 @@ struct SearchEntry {
   std::int32_t entry;
 };
 
-template <class T>
-T value_at(std::span<const std::byte> bytes, std::uint64_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
-
 bool holds(const std::vector<std::uint64_t>& sorted, std::uint64_t offset) {
   return std::binary_search(sorted.begin(), sorted.end(), offset);
 }
 
-std::size_t place_of(std::uint32_t index) {
+std::size_t place_of_entry(std::uint32_t index) {
   return sizeof(SearchHeader) + index * sizeof(SearchEntry);
 }
 
 SearchEntry search_entry(std::span<const std::byte> header, std::uint32_t index) {
-  return value_at<SearchEntry>(header, place_of(index));
+  return value_at<SearchEntry>(header, place_of_entry(index));
 }
 
 // Returns where in .eh_frame the entry of the function is.
 std::uint64_t offset_of(const SearchEntry& entry, Address header_address, Address frames_address) {
   return header_address + static_cast<std::uint64_t>(std::int64_t{entry.entry}) - frames_address;
 }
-
-Error malformed(const char* what) { return Error{ErrorCode::kMalformed, what}; }
 
 }  // namespace
 
@@ -158,7 +151,7 @@ void replace_in_search_table(std::span<std::byte> header, Address header_address
       if (!found->second) continue;
       entry.entry = static_cast<std::int32_t>(frames_address + *found->second - header_address);
     }
-    std::memcpy(header.data() + place_of(kept++), &entry, sizeof entry);
+    std::memcpy(header.data() + place_of_entry(kept++), &entry, sizeof entry);
   }
   std::memcpy(header.data() + offsetof(SearchHeader, count), &kept, sizeof kept);
 }

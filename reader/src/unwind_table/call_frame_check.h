@@ -22,6 +22,8 @@
 namespace labelscope {
 
 enum class CallFrameKind { kEhFrame, kDebugFrame };
+// What .debug_frame has instead of the place of an entry's CIE in a CIE itself.
+constexpr std::uint32_t kDebugFrameCie = 0xffffffff;
 
 struct CallFrameEntries {
   std::vector<std::uint64_t> functions;  // offsets of their entries (FDEs), ascending

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/malformed.h"
 #include "elf/hostile_sections.h"
 #include "elf/loaded_file.h"
 #include "unwind_table/call_frame_check.h"
@@ -49,8 +50,6 @@ constexpr std::string_view kSectionNames{"\0.eh_frame\0.debug_frame\0.shstrtab\0
 constexpr std::uint32_t kNameOfFrames = 1;
 constexpr std::uint32_t kNameOfDebugFrames = 11;
 constexpr std::uint32_t kNameOfNames = 24;
-
-Error malformed(const char* what) { return Error{ErrorCode::kMalformed, what}; }
 
 }  // namespace
 

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/pages.h"
+
 namespace labelscope {
 namespace {
 
@@ -17,7 +19,6 @@ constexpr std::uint64_t kMostBytes = 256ULL << 20;
 // The kernel takes no more than 64 KiB of program headers.
 constexpr std::size_t kMostSegments = 65536 / sizeof(Elf64_Phdr);
 // Segments are mapped by pages; 4 KiB divides the pages of both processors.
-constexpr std::uint64_t kPage = 4096;
 
 // The kernel's name of a file in memory has at most 249 bytes. It shows the name behind kMemory and
 // before kDeleted.
@@ -71,7 +72,7 @@ Result<UniqueFd> copy_module(const MemorySource& memory, Address start, std::str
   const auto first = std::find_if(segments.begin(), segments.end(),
                                   [](const Elf64_Phdr& each) { return each.p_type == PT_LOAD; });
   if (first == segments.end()) return Error{ErrorCode::kMalformed, "it loads nothing"};
-  const Address bias = start - (first->p_vaddr & ~(kPage - 1));
+  const Address bias = start - page_down(first->p_vaddr);
 
   std::uint64_t sum = 0;
   for (const Elf64_Phdr& segment : segments) {

@@ -11,8 +11,6 @@
 namespace labelscope {
 namespace {
 
-constexpr std::uint32_t kDebugFrameCie = 0xffffffff;
-
 // These are call frame instructions (DWARF 5, 6.4.2). For most it is enough to skip their operands.
 constexpr std::uint8_t kNop = 0x00;
 constexpr std::uint8_t kSetLocation = 0x01;
@@ -26,7 +24,7 @@ constexpr std::uint8_t kInvalidVersion = 0xff;
 // The highest number that a processor has: aarch64's z31 has 127, x86-64's last one 125.
 constexpr std::uint64_t kMostRegister = 127;
 // Compilers nest two or three of them.
-constexpr int kMostRemembered = 64;
+constexpr int kMostRememberedStates = 64;
 
 // What a common entry (CIE) defines for the entries that refer to it.
 struct Shared {
@@ -164,7 +162,7 @@ void limit_one(Reader instructions, std::size_t pointer_size, bool hide_signatur
     if (instruction == kRemember) ++remembered;
     if (instruction == kRestore) --remembered;
     const bool known = skip_operands(instructions, instruction, pointer_size);
-    if (!known || remembered > kMostRemembered) return here.overwrite(kInvalid);
+    if (!known || remembered > kMostRememberedStates) return here.overwrite(kInvalid);
     if (hide_signatures && (instruction == kNegate || instruction == kNegateWithPc)) {
       here.overwrite(kNop);
     }

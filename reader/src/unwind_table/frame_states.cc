@@ -149,7 +149,7 @@ bool sets_frame_pointer(std::uint32_t word) { return (word & 0xffc003ff) == 0x91
 // Returns whether this is autiasp or autibsp, after which comes the return.
 bool authenticates(std::uint32_t word) { return word == 0xd50323bf || word == 0xd50323ff; }
 
-bool ends_flow(std::uint32_t word) {
+bool ends_flow_of_aarch64(std::uint32_t word) {
   const ThroughRegister kind = a64::through_register(word);
   return kind == ThroughRegister::kJump || kind == ThroughRegister::kReturn ||
          a64::is_plain_jump(word) || word >> 16 == 0 ||  // udf; zeros between functions
@@ -178,7 +178,7 @@ class Follower {
       const std::uint8_t after = behind(word, done_[at]);
       // A function whose last instruction is a call does not go on in the next one.
       const bool last =
-          ends_flow(word) || (is_call(word) && at + 1 < code_.size() && starts_[at + 1]);
+          ends_flow_of_aarch64(word) || (is_call(word) && at + 1 < code_.size() && starts_[at + 1]);
       if (!last) lead(at + 1, after);
       if (const auto target = target_of(at)) {
         lead(*target, a64::is_direct_call(word) ? kNothing : after);

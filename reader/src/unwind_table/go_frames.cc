@@ -55,7 +55,7 @@ struct FrameStart {
 };
 
 // Behind a function, code is filled up to a multiple of this.
-constexpr std::uint64_t kAlign = 64;
+constexpr std::uint64_t kGoAlign = 64;
 
 class GoFrames {
  public:
@@ -171,7 +171,7 @@ class GoFrames {
 
   // A table also ends where a function has taken its return address from the stack.
   bool is_padding(std::uint64_t start, std::uint64_t end) const {
-    std::array<char, kAlign> bytes;
+    std::array<char, kGoAlign> bytes;
     if (end - start >= bytes.size()) return false;
     const std::span padding = std::span(bytes).first(static_cast<std::size_t>(end - start));
     return file_.read(start, std::as_writable_bytes(padding)) &&

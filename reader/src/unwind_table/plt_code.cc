@@ -25,7 +25,7 @@ namespace labelscope {
 namespace {
 
 // Entries of x86-64 begin at multiples of this, and bound entries at multiples of half of it.
-constexpr std::uint64_t kAlign = 16;
+constexpr std::uint64_t kPltAlign = 16;
 
 // `push` is where in the entry the stack has grown by a word; `pushed` is what was pushed before.
 constexpr ls_unwind_rule rule_of_push(std::int32_t pushed, std::int8_t push) {
@@ -69,18 +69,18 @@ struct Form {
 };
 
 constexpr std::array kForms{
-    Form{"ff25????????68????????e9????????", kAlign, {16, rule_of_push(0, 11)}},
-    Form{"f30f1efa68????????e9????????6690", kAlign, {16, rule_of_push(0, 9)}},
-    Form{"f30f1efa68????????f2e9????????90", kAlign, {16, rule_of_push(0, 9)}},
-    Form{"f30f1efaff25????????660f1f440000", kAlign, {16, kOnlyReturnAddress}},
-    Form{"f30f1efaf2ff25????????0f1f440000", kAlign, {16, kOnlyReturnAddress}},
-    Form{"f30f1efaff25????????cccccccccccc", kAlign, {16, kOnlyReturnAddress}},
-    Form{"f30f1efa41bb????????ff25????????", kAlign, {16, kOnlyReturnAddress}},
-    Form{"ff25????????6690", kAlign / 2, {8, kOnlyReturnAddress}},
-    Form{"ff35????????ff25????????0f1f4000", kAlign, {16, rule_of_push(8, 6)}},
+    Form{"ff25????????68????????e9????????", kPltAlign, {16, rule_of_push(0, 11)}},
+    Form{"f30f1efa68????????e9????????6690", kPltAlign, {16, rule_of_push(0, 9)}},
+    Form{"f30f1efa68????????f2e9????????90", kPltAlign, {16, rule_of_push(0, 9)}},
+    Form{"f30f1efaff25????????660f1f440000", kPltAlign, {16, kOnlyReturnAddress}},
+    Form{"f30f1efaf2ff25????????0f1f440000", kPltAlign, {16, kOnlyReturnAddress}},
+    Form{"f30f1efaff25????????cccccccccccc", kPltAlign, {16, kOnlyReturnAddress}},
+    Form{"f30f1efa41bb????????ff25????????", kPltAlign, {16, kOnlyReturnAddress}},
+    Form{"ff25????????6690", kPltAlign / 2, {8, kOnlyReturnAddress}},
+    Form{"ff35????????ff25????????0f1f4000", kPltAlign, {16, rule_of_push(8, 6)}},
     // The last instruction has a third state of the stack, and a file has it only once, so it is
     // not described.
-    Form{"f30f1efa4153ff35????????ff25????", kAlign, {12, rule_of_push(0, 6)}},
+    Form{"f30f1efa4153ff35????????ff25????", kPltAlign, {12, rule_of_push(0, 6)}},
 };
 
 // All code that nothing describes is looked at here, and hardly any of it begins like an entry.
@@ -94,7 +94,7 @@ PltEntry find_x86_entry(std::string_view code, std::uint64_t address) {
 
 PltEntry find_arm_entry(std::string_view code) {
   constexpr std::uint32_t kMarker = 0xd503245f;
-  constexpr std::uint32_t kNothing = 0xd503201f;
+  constexpr std::uint32_t kNopWord = 0xd503201f;
   struct Wanted {
     std::uint32_t mask;
     std::uint32_t value;
@@ -113,7 +113,7 @@ PltEntry find_arm_entry(std::string_view code) {
     if ((word(at) & wanted.mask) != wanted.value) return {};
     at += 4;
   }
-  while (at < 24 && word(at) == kNothing) at += 4;
+  while (at < 24 && word(at) == kNopWord) at += 4;
   return {at, kLinkRegister};
 }
 

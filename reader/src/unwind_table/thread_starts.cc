@@ -53,7 +53,7 @@ constexpr std::size_t kBeforeCall = 48;
 // The ways of the two threads part within so many bytes behind the call.
 constexpr std::size_t kBehindCall = 32;
 
-struct Signs {
+struct Marks {
   std::vector<std::string_view> entries;
   std::string_view system_call;
   // Instructions in front of the call: the number of clone() or clone3(), right before it or not.
@@ -66,8 +66,8 @@ struct Signs {
   bool (*is_goroutine_end)(std::string_view code);
 };
 
-const Signs& signs_of(Machine machine) {
-  static const Signs x86{
+const Marks& marks_of(Machine machine) {
+  static const Marks x86{
       // This is __clone of musl: xor %ebp, %ebp; pop %rdi; call *%r9.
       {"\x31\xed\x5f\x41\xff\xd1"sv,
        // This is runtime.clone of Go: call *%r12; mov $111, %edi.
@@ -82,7 +82,7 @@ const Signs& signs_of(Machine machine) {
       kOnlyReturnAddress,
       32,
       is_x86_goroutine_end};
-  static const Signs arm{// This is __clone of musl: ldp x1, x0, [sp], #16; blr x1.
+  static const Marks arm{// This is __clone of musl: ldp x1, x0, [sp], #16; blr x1.
                          {"\xe1\x03\xc1\xa8\x20\x00\x3f\xd6"sv,
                           // This is runtime.clone of Go: blr x0; mov w0, #111.
                           "\0\0\x3f\xd6\xe0\x0d\x80\x52"sv},
@@ -134,13 +134,13 @@ std::optional<Around> code_around(const LoadedFile& file, std::string_view code,
   return around;
 }
 
-bool makes_thread(const Around& code, const Signs& signs) {
+bool makes_thread(const Around& code, const Marks& marks) {
   const auto before = code.before();
   const bool is_clone =
-      std::ranges::any_of(signs.numbers, [&](auto each) { return before.ends_with(each); }) ||
-      (!signs.early_number.empty() && before.find(signs.early_number) != std::string_view::npos);
+      std::ranges::any_of(marks.numbers, [&](auto each) { return before.ends_with(each); }) ||
+      (!marks.early_number.empty() && before.find(marks.early_number) != std::string_view::npos);
   // Other code may call clone() as a fork: then the child has the same callers.
-  return is_clone && std::ranges::any_of(signs.new_threads, [&](auto each) {
+  return is_clone && std::ranges::any_of(marks.new_threads, [&](auto each) {
            return code.behind().find(each) != std::string_view::npos;
          });
 }
@@ -174,24 +174,24 @@ std::size_t size_of_parting(std::string_view code, Machine machine) {
 
 void find_thread_starts(const LoadedFile& file, Machine machine, std::string_view code,
                         std::uint64_t address, const AddRule& add) {
-  const Signs& signs = signs_of(machine);
-  for (std::string_view entry : signs.entries) {
+  const Marks& marks = marks_of(machine);
+  for (std::string_view entry : marks.entries) {
     for_each(code, entry, [&](std::size_t at) {
       // This includes what the thread does when its function has returned.
       add(address + at, address + at + entry.size() + 8, rule_of_kind(LS_CFA_ENTRY));
     });
   }
   // The place is aligned as Go aligns functions.
-  const std::size_t align = signs.goroutine_align;
+  const std::size_t align = marks.goroutine_align;
   for (std::size_t at = (0 - address) % align; at + kGoroutineEnd <= code.size(); at += align) {
-    if (!signs.is_goroutine_end(code.substr(at, kGoroutineEnd))) continue;
+    if (!marks.is_goroutine_end(code.substr(at, kGoroutineEnd))) continue;
     add(address + at, address + at + 8, rule_of_kind(LS_CFA_ENTRY));
   }
-  for_each(code, signs.system_call, [&](std::size_t at) {
-    const std::size_t next = at + signs.system_call.size();
+  for_each(code, marks.system_call, [&](std::size_t at) {
+    const std::size_t next = at + marks.system_call.size();
     const auto around = code_around(file, code, address, at, next);
-    if (!around || !makes_thread(*around, signs)) return;
-    ls_unwind_rule rule = signs.parent;
+    if (!around || !makes_thread(*around, marks)) return;
+    ls_unwind_rule rule = marks.parent;
     rule.cfa = LS_CFA_NEW_THREAD;
     add(address + at, address + next + size_of_parting(around->behind(), machine), rule);
   });

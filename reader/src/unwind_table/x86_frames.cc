@@ -54,10 +54,10 @@ using x86::Instruction;
 
 constexpr std::int32_t kUnknown = INT32_MIN;
 // No frame is larger, and sums of two do not overflow.
-constexpr std::int32_t kMostBytes = 1 << 28;
+constexpr std::int32_t kMostFrame = 1 << 28;
 constexpr std::int32_t kWord = 8;
 // The alignment of functions; code in front of one is filled up to it.
-constexpr std::uint64_t kAlign = 16;
+constexpr std::uint64_t kX86Align = 16;
 constexpr std::size_t kMostPadding = 64;
 // Jumps through registers are looked at this often, at most: a function of a hostile file may be
 // nothing but jumps.
@@ -84,9 +84,9 @@ struct Frame {
 };
 
 std::int32_t plus(std::int32_t distance, std::int64_t amount) {
-  if (distance == kUnknown || amount < -kMostBytes || amount > kMostBytes) return kUnknown;
+  if (distance == kUnknown || amount < -kMostFrame || amount > kMostFrame) return kUnknown;
   const auto sum = static_cast<std::int32_t>(distance + amount);
-  return sum < -kMostBytes || sum > kMostBytes ? kUnknown : sum;
+  return sum < -kMostFrame || sum > kMostFrame ? kUnknown : sum;
 }
 
 Frame join(const Frame& left, const Frame& right) {
@@ -263,9 +263,9 @@ bool begins_with_frame(std::string_view code) {
   return code.starts_with("\x55\x48\x89\xe5"sv) || code.starts_with("\x55\x48\x8b\xec"sv);
 }
 
-class Follower {
+class X86Follower {
  public:
-  explicit Follower(const X86Code& code) : code_(code) {}
+  explicit X86Follower(const X86Code& code) : code_(code) {}
 
   std::vector<CodePart> follow() {
     const auto first = std::ranges::lower_bound(code_.functions, code_.address);
@@ -374,7 +374,7 @@ class Follower {
     return std::min(at, code_.bytes.size());
   }
 
-  bool is_aligned(std::size_t at) const { return (code_.address + at) % kAlign == 0; }
+  bool is_aligned(std::size_t at) const { return (code_.address + at) % kX86Align == 0; }
 
   // Returns whether the call whose instruction ends at `next` may not return.
   bool may_end_function(std::size_t next) const {
@@ -520,7 +520,7 @@ class Follower {
   const X86Code& code_;
   std::vector<std::size_t> starts_;
   std::size_t sorted_starts_ = 0;
-  // true if functions may start at other places than multiples of kAlign
+  // true if functions may start at other places than multiples of kX86Align
   bool may_stand_anywhere_ = false;
   std::vector<std::uint32_t> state_of_;  // the state at each byte at which an instruction starts
   std::vector<Frame> states_;
@@ -534,6 +534,6 @@ class Follower {
 
 }  // namespace
 
-std::vector<CodePart> x86_frames(const X86Code& code) { return Follower(code).follow(); }
+std::vector<CodePart> x86_frames(const X86Code& code) { return X86Follower(code).follow(); }
 
 }  // namespace labelscope

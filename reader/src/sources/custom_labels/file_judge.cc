@@ -19,14 +19,14 @@
 namespace labelscope {
 namespace {
 
-constexpr const char* kVersion = CUSTOM_LABELS_VERSION_SYMBOL;
-constexpr const char* kCurrentSet = CUSTOM_LABELS_CURRENT_SET_SYMBOL;
+constexpr const char* kVersionSymbol = CUSTOM_LABELS_VERSION_SYMBOL;
+constexpr const char* kSetSymbol = CUSTOM_LABELS_CURRENT_SET_SYMBOL;
 constexpr std::uint64_t kPointerBytes = 8;
 
 #define LABELSCOPE_EXPORT_OPTIONS                             \
   "-Wl,--export-dynamic-symbol=" CUSTOM_LABELS_VERSION_SYMBOL \
   " -Wl,--export-dynamic-symbol=" CUSTOM_LABELS_CURRENT_SET_SYMBOL
-constexpr const char* kExport = "link with " LABELSCOPE_EXPORT_OPTIONS;
+constexpr const char* kLinked = "link with " LABELSCOPE_EXPORT_OPTIONS;
 // This is the fix if there is no table of dynamic symbols that those options could add to.
 constexpr const char* kLinkOtherwise =
     "link it dynamically, or with -static-pie instead of -static, and "
@@ -110,12 +110,12 @@ void FileJudge::judge_exports() {
        (version_->binding == variable_->binding && version_->visibility == variable_->visibility));
   if (hidden_alike) {
     return find_hidden(abi_v1::kVersionExported, *version_,
-                       std::string(kVersion) + " and " + kCurrentSet + " are");
+                       std::string(kVersionSymbol) + " and " + kSetSymbol + " are");
   }
-  judge_export(abi_v1::kVersionExported, file_.version, FindingCode::kVersionMissing, kVersion,
-               kCurrentSet);
+  judge_export(abi_v1::kVersionExported, file_.version, FindingCode::kVersionMissing,
+               kVersionSymbol, kSetSymbol);
   judge_export(abi_v1::kCurrentSetExported, file_.variable, FindingCode::kCurrentSetMissing,
-               kCurrentSet, kVersion);
+               kSetSymbol, kVersionSymbol);
 }
 
 void FileJudge::judge_export(RuleId rule, const InspectedSymbol& symbol, FindingCode missing,
@@ -136,7 +136,7 @@ void FileJudge::find_hidden(RuleId rule, const ElfSymbol& symbol, const std::str
                          ? " in .symtab only: the file has no dynamic symbols at all, it is "
                            "linked statically"
                          : " in .symtab only, not dynamic as the ABI asks";
-  const char* fix = local || !file_.executable ? kMakeGlobal : is_static ? kLinkOtherwise : kExport;
+  const char* fix = local || !file_.executable ? kMakeGlobal : is_static ? kLinkOtherwise : kLinked;
   file_.rules.push_back(rule);
   file_.findings.push_back({local ? FindingCode::kLocalSymbol : FindingCode::kNotExported,
                             names + text, fix, rule,
@@ -144,7 +144,7 @@ void FileJudge::find_hidden(RuleId rule, const ElfSymbol& symbol, const std::str
 }
 
 void FileJudge::judge_version(const ElfSymbol& symbol) {
-  const std::string name = kVersion;
+  const std::string name = kVersionSymbol;
   if (!expect(
           abi_v1::kVersionKind, (symbol.type == STT_OBJECT || symbol.type == STT_NOTYPE),
           name + " is of type " + std::string(symbol_type_name(symbol.type)) + " instead of OBJECT",
@@ -169,7 +169,7 @@ void FileJudge::judge_version(const ElfSymbol& symbol) {
 }
 
 void FileJudge::judge_variable(const ElfSymbol& symbol) {
-  const std::string name = kCurrentSet;
+  const std::string name = kSetSymbol;
   if (!expect(abi_v1::kCurrentSetThreadLocal, symbol.type == STT_TLS,
               name + " is not thread-local: its type is " +
                   std::string(symbol_type_name(symbol.type)) +
@@ -202,7 +202,7 @@ void FileJudge::judge_executable_access(const ElfSymbol& variable) {
   const bool inside = block >= kPointerBytes && variable.value <= block - kPointerBytes;
   expect(abi_v1::kExecutableStaticOffset, inside,
          file_.tls
-             ? std::string(kCurrentSet) + " is at offset " + std::to_string(variable.value) +
+             ? std::string(kSetSymbol) + " is at offset " + std::to_string(variable.value) +
                    ", outside of the thread-local block of " + std::to_string(block) + " bytes"
              : "the file has no thread-local block (no PT_TLS segment)",
          "link with the linker's own layout of thread-local data");
@@ -228,7 +228,7 @@ void FileJudge::judge_library_access() {
   expect(abi_v1::kDescriptorNamed, file_.descriptor_names_variable,
          "the relocation " +
              std::string(relocation_name(file_.machine, TlsRelocationKind::kTlsDesc)) +
-             " does not name " + kCurrentSet +
+             " does not name " + kSetSymbol +
              ", it has only an offset: other readers will not find it",
          "define the variable with default visibility and link without -Bsymbolic",
          Harm::kOverlooked, FindingCode::kNoTlsDesc);

@@ -5,13 +5,13 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/pages.h"
 #include "base/text.h"
 
 namespace labelscope {
 namespace {
 
 // This is the smallest page size of both processors. The next page may not be mapped.
-constexpr std::size_t kPage = 4096;
 
 template <class T>
 std::string number_text(std::span<const std::byte> bytes) {

@@ -9,6 +9,8 @@
 #include <iterator>
 #include <optional>
 
+#include "base/malformed.h"
+
 namespace labelscope {
 namespace {
 
@@ -29,8 +31,6 @@ constexpr Type kTypes[] = {{"u8", LS_VARIABLE_UNSIGNED, 1},  {"u16", LS_VARIABLE
                            {"*str", LS_VARIABLE_CSTRING, 8}, {"ptrlen", LS_VARIABLE_SLICE, 16},
                            {"lenptr", LS_VARIABLE_VIEW, 16}, {"text", LS_VARIABLE_TEXT, 1},
                            {"ptrlen16", LS_VARIABLE_SLICE, kShortSlice}};
-
-Error malformed(std::string what) { return {ErrorCode::kMalformed, std::move(what)}; }
 
 // The last colon that stands alone.
 std::size_t last_divider(std::string_view text) {
