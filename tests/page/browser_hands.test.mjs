@@ -75,6 +75,8 @@ inBrowser("mouse, keys and links", () => {
     await page.open(file);
     await page.press("?");
     await page.until("document.getElementById('help').open");
+    const help = await page.evaluate("document.getElementById('help').textContent");
+    assert.match(help, /thread that changed its name has its last one everywhere/);
     await page.press("Escape");
     await page.until("!document.getElementById('help').open");
     // While the dialog gives the focus back, a busy browser may lose a key.

@@ -43,6 +43,7 @@ export function openHelp() {
       {},
       `A box is as wide as ${theWeights()} in it. Click a label's value to see only what it has, `,
       "its − to leave it out. ",
+      "A thread that changed its name has its last one everywhere, also in samples before. ",
       "The address always has the whole view: copy it to show somebody the same in the same file.",
     ),
     element("button", { onclick: () => dialog.close() }, "Close"),
