@@ -206,6 +206,29 @@ if [[ -n $missing ]]; then
   printf 'FAILED: headers include what they use (CONTRIBUTING.md, Style)\n%s\n' "$missing"
   failed=1
 fi
+# The preset `release` compiles sources of a folder together (scripts/faster_builds.cmake). A name that
+# two of them have for themselves would then be defined twice, or be an overload that another file calls.
+twice=$(find bpf cli reader/src -name '*.cc' | sort | xargs awk '
+  FNR == 1 { inside = 0; folder = FILENAME; sub(/\/[^\/]*$/, "", folder) }
+  /^namespace \{/ { inside = 1; next }
+  /^}  \/\/ namespace$/ { inside = 0 }
+  !inside || !/^[A-Za-z]/ || /^(using namespace|using enum|template|namespace|static_assert)/ { next }
+  { sub(/ *\/\/.*/, "")
+    name = $0
+    sub(/^(enum )?(class|struct|union|enum|using) /, "", name)
+    sub(/ ?([({=[;]| :| final).*/, "", name)
+    sub(/.*[ *&>]/, "", name)
+    if (name !~ /^[A-Za-z_0-9]+$/) next
+    key = folder " " name
+    # Two files may give a type the same short name.
+    if (key in file && file[key] != FILENAME && !(/^using / && line[key] == $0)) {
+      print FILENAME ":" FNR ": " name " is also in " file[key]
+    }
+    file[key] = FILENAME; line[key] = $0 }')
+if [[ -n $twice ]]; then
+  printf 'FAILED: names in unnamed namespaces are distinct in a folder (CONTRIBUTING.md, Style)\n%s\n' "$twice"
+  failed=1
+fi
 # CMake splits the name at a semicolon. Both halves match nothing, and ctest calls that a success.
 forbid "no semicolon in the name of a test" 'TEST_CASE\([^)]*;' tests
 # A header that is forgotten breaks only programs that use the installation.
