@@ -132,11 +132,13 @@ TEST_CASE("preset: a line that is not understood is refused with its number") {
   CHECK(refusal_of_line("let x = shop_now:u64").find("leave the type") != std::string::npos);
   const std::string let = "let x = shop_now->";
   const std::string when = let + " if shop_pid:u32 == 1";
-  CHECK(refusal_of_line(let + "\n" + let) == "'x' is there already, and not both have an if");
-  CHECK(refusal_of_line(when + "\n" + let) == "'x' is there already, and not both have an if");
+  const std::string twice = "line 5: \"x\" is there already, and not both have an if";
+  CHECK(refusal_of_line(let + "\n" + let) == twice);
+  CHECK(refusal_of_line(when + "\n" + let) == twice);
   CHECK(refusal_of_line(when + "\nlet y = shop_now->\n" + when) ==
-        "all lines of 'x' stand together");
-  CHECK(refusal_of_line(when + "\nlet x = x+8-> if shop_pid:u32 == 2") == "'x' is made of itself");
+        "line 6: all lines of \"x\" stand together");
+  CHECK(refusal_of_line(when + "\nlet x = x+8-> if shop_pid:u32 == 2") ==
+        "line 5: \"x\" is made of itself");
   CHECK(refusal_of_line("let x = shop_now+8 if shop_pid:u32 == 1") ==
         "with an if, what let names ends in ->");
   CHECK(refusal_of_line("variant 1 shop_now").find("when") != std::string::npos);
