@@ -11,8 +11,12 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstddef>
+#include <fstream>
 #include <map>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "support/catch.h"
@@ -216,6 +220,21 @@ TEST_CASE("snapshot: stacks end at the thread's first function, and none is cut"
   }
 }
 
+namespace {
+
+int files_with_code(Pid pid) {
+  std::ifstream maps("/proc/" + std::to_string(raw(pid)) + "/maps");
+  std::set<std::string> files;
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t path = line.find('/');
+    if (line.find(" r-xp ") != std::string::npos && path != std::string::npos)
+      files.insert(line.substr(path));
+  }
+  return static_cast<int>(files.size());
+}
+
+}  // namespace
+
 TEST_CASE("snapshot: no thread is held while an unwind table is made") {
   const TargetProcess target = start_crowd({"--threads", "20"});
   SnapshotOptions options;
@@ -230,7 +249,9 @@ TEST_CASE("snapshot: no thread is held while an unwind table is made") {
     return build_unwind_table(std::move(file));
   };
   const ProcessSnapshot snapshot = require_snapshot(target, options);
-  CHECK(made == 2);  // the program and libc
+  // The program and libc. A word of a stack may also look like a return address of another file.
+  CHECK(made >= 2);
+  CHECK(made <= files_with_code(target.pid()));
   check_against_truth(snapshot, target);
   for (const ThreadSnapshot& thread : snapshot.threads) {
     REQUIRE(thread.stack);
