@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 # What an indented block or one without a language shows, if it is no command line: how it begins.
 SHOWN = re.compile("|".join((
     r"(tenant|http\.route) {2}", r"\d+\.\d+ s of ", r"\{\"", r"auto target =", r"target process {2}",
-    r"thread's TLS block", r"text/ {2}", r"time {4}=", r"find_package\(", r"SELECT", r"preset redis",
+    r"thread's TLS block", r"text/ {2}", r"time {4}=", r"find_package\(", r"SELECT", r"preset redis", r"events -->",
     r"kernel {2}", r"label set \(", r"0x5d98", r"Process \d+:")))
 
 
