@@ -222,6 +222,8 @@ stop_target() {
   kill -KILL "$target" 2>/dev/null  # it may have ended by itself
   wait "$target" 2>/dev/null || true
 }
+# Returns whether each thread of the target sleeps.
+all_sleep() { ! grep -hE '^[0-9]+ \([^)]*\) [^S]' "/proc/$target"/task/*/stat >/dev/null; }
 # Prints the thread IDs that the target printed.
 true_tids() { sed -n 's/^{"tid":\([0-9]*\),.*/\1/p' "$work/truth"; }
 

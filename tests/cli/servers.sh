@@ -17,6 +17,12 @@ as_nobody() {
   ((EUID != 0)) || { need_other_user && chown 65534:65534 "$work/server" && as=("${drop[@]}"); }
 }
 
+# need_preset <preset> <file>: skips the test if no variant of the preset fits this file.
+need_preset() {
+  run inspect "$2"
+  grep -q "$1 .* fits" "$work/stdout" || skip_test "no variant of the preset fits: $(grep "$1" "$work/stdout")"
+}
+
 # serve <command...>: starts the server, which writes its log to $work/server.log, with its pid in
 # $target. end_server: ends it as its administrator would, since a server that is killed leaves its
 # own processes behind. It leads a session of its own: Apache ends its whole process group, in which

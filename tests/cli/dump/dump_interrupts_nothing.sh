@@ -3,13 +3,7 @@
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
-mkfifo "$work/target_stdin"
-"$WAITERS" <"$work/target_stdin" >"$work/said" &
-target=$!
-children+=("$target")
-exec 7>"$work/target_stdin"
-wait_until "the target is ready" grep -q ready "$work/said"
-all_sleep() { ! grep -hE '^[0-9]+ \([^)]*\) [^S]' "/proc/$target"/task/*/stat >/dev/null; }
+start_target "$WAITERS"
 wait_until "all threads wait" all_sleep
 run dump --backend bpf -p "$target"
 ((status == exit_ok)) || skip_test "BPF cannot read threads here: $(head -n 1 "$work/stderr")"
@@ -21,12 +15,12 @@ for ((i = 0; i < 20; ++i)); do
     '["bpf",0,["epoll_wait","recv","semop","sigtimedwait"]]' ]] || fail "not read, or not without a stop"
 done
 expect_said '^5 threads = 4 labelled \+ 1 unlabelled .*; read by BPF, none was stopped$'
-! grep -q interrupted "$work/said" || fail "dump has interrupted the target: $(<"$work/said")"
+! grep -q interrupted "$work/truth" || fail "dump has interrupted the target: $(<"$work/truth")"
 
 is_interrupted() {
   run dump --backend ptrace -p "$target"
   expect_status "$exit_ok" "dump by ptrace"
-  grep -q interrupted "$work/said"
+  grep -q interrupted "$work/truth"
 }
 wait_until "a stop interrupts a call" is_interrupted
 

@@ -2,13 +2,7 @@
 # waits is stopped once, and for microseconds, also if it is one of thousands: its target would notice.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_command jq
-mkfifo "$work/target_stdin"
-"$WAITERS" <"$work/target_stdin" >"$work/said" &
-target=$!
-children+=("$target")
-exec 7>"$work/target_stdin"
-wait_until "the target is ready" grep -q ready "$work/said"
-all_sleep() { ! grep -hE '^[0-9]+ \([^)]*\) [^S]' "/proc/$target"/task/*/stat >/dev/null; }
+start_target "$WAITERS"
 for ((round = 1; round <= 5; ++round)); do
   wait_until "all threads wait" all_sleep
   run dump --json --stacks --max-stop 20s --backend ptrace -p "$target"
@@ -18,10 +12,10 @@ for ((round = 1; round <= 5; ++round)); do
 done
 wait_until "all threads wait again" all_sleep
 for call in epoll_wait semop sigtimedwait recv; do
-  times=$(grep -c "interrupted $call" "$work/said")
+  times=$(grep -c "interrupted $call" "$work/truth")
   ((times <= 5)) || fail "in 5 dumps, $call was interrupted $times times"
 done
-grep -q interrupted "$work/said" || fail "a stop interrupts nothing here, so the test sees nothing"
+grep -q interrupted "$work/truth" || fail "a stop interrupts nothing here, so the test sees nothing"
 
 # Thousands that stop at once take a while together, and are no reason to hold many at a time.
 threads=20000
@@ -34,7 +28,7 @@ threading.stack_size(65536)
 gate = threading.Event()
 for _ in range(int(sys.argv[1])): threading.Thread(target=gate.wait, daemon=True).start()
 print("ready", flush=True)
-sys.stdin.read()' "$threads" <"$work/target_stdin" >"$work/crowd_said" 2>&1 &
+sys.stdin.read()' "$threads" <"$work/stdin" >"$work/crowd_said" 2>&1 &
 target=$!
 children+=("$target")
 wait_until "there are $threads threads" grep -q . "$work/crowd_said"

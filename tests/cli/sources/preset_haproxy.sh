@@ -5,8 +5,7 @@ source "${BASH_SOURCE%/*}/../lib.sh"
 source "$SOURCE_DIR/servers.sh"
 need_sampling
 for each in jq python3 haproxy curl ab; do need_command "$each"; done
-run inspect "$(command -v haproxy)"
-grep -q "haproxy .* fits" "$work/stdout" || skip_test "no variant of the preset fits: $(grep haproxy "$work/stdout")"
+need_preset haproxy "$(command -v haproxy)"
 as_nobody
 
 free_ports 3

@@ -9,8 +9,7 @@ need_command apache2
 modules=/usr/lib/apache2/modules
 php=$(find "$modules" -name 'libphp*.so' | sort | tail -n 1)
 [[ -n $php ]] || skip_test "Apache has no PHP (package libapache2-mod-php)"
-run inspect "$php"
-grep -q "mod-php .* fits" "$work/stdout" || skip_test "no variant of the preset fits: $(grep mod-php "$work/stdout")"
+need_preset mod-php "$php"
 as_nobody
 
 free_ports 1

@@ -10,8 +10,7 @@ shopt -s nullglob
 programs=(/usr/sbin/php-fpm*)
 shopt -u nullglob
 ((${#programs[@]})) || skip_test "PHP-FPM is not installed (package php-fpm)"
-run inspect "${programs[-1]}"
-grep -q "php-fpm .* fits" "$work/stdout" || skip_test "no variant of the preset fits: $(grep php-fpm "$work/stdout")"
+need_preset php-fpm "${programs[-1]}"
 as_nobody
 
 php_script "$work/server/index.php"

@@ -13,8 +13,7 @@ serve redis-server --port 0 --unixsocket "$work/server/socket" --save '' --appen
 redis() { redis-cli -s "$work/server/socket" "$@"; }
 answers() { [[ $(redis ping 2>/dev/null) == PONG ]]; }
 wait_until "the server answers" answers
-run inspect "$(readlink -f "/proc/$target/exe")"
-grep -q "redis .* fits" "$work/stdout" || skip_test "no variant of the preset fits: $(grep redis "$work/stdout")"
+need_preset redis "$(readlink -f "/proc/$target/exe")"
 
 redis acl setuser acme on '>pw' '~*' '+@all' >/dev/null
 redis eval "for i = 0, 2999 do redis.call('rpush', 'list', i * 7919 % 3000) end

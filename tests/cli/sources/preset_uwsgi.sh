@@ -6,8 +6,7 @@ need_sampling
 need_command jq
 need_command python3
 need_command uwsgi
-run inspect "$(readlink -f "$(command -v uwsgi)")"
-grep -q "uwsgi .* fits" "$work/stdout" || skip_test "no variant of the preset fits: $(grep uwsgi "$work/stdout")"
+need_preset uwsgi "$(readlink -f "$(command -v uwsgi)")"
 as_nobody
 
 cat >"$work/server/app.py" <<'PYTHON'
