@@ -11,14 +11,12 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <cstddef>
-#include <fstream>
 #include <map>
 #include <set>
 #include <stdexcept>
-#include <string>
 #include <thread>
 
+#include "process/one_look.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/rights.h"
@@ -223,12 +221,13 @@ TEST_CASE("snapshot: stacks end at the thread's first function, and none is cut"
 namespace {
 
 int files_with_code(Pid pid) {
-  std::ifstream maps("/proc/" + std::to_string(raw(pid)) + "/maps");
-  std::set<std::string> files;
-  for (std::string line; std::getline(maps, line);) {
-    const std::size_t path = line.find('/');
-    if (line.find(" r-xp ") != std::string::npos && path != std::string::npos)
-      files.insert(line.substr(path));
+  const auto process = LiveProcess::open(pid);
+  REQUIRE(process);
+  const MappingsOf mappings(**process);
+  REQUIRE(mappings);
+  std::set<FileId> files;
+  for (const Mapping& mapping : *mappings) {
+    if (mapping.executable && mapping.file) files.insert(mapping.file);
   }
   return static_cast<int>(files.size());
 }

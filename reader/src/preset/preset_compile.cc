@@ -215,11 +215,7 @@ class Compiler : private PresetPlaces {
   Status compile_let(const PresetLet& let) {
     std::vector<std::size_t> to_end;
     std::set<unsigned> tested;
-    Guards guards{.kind = Guards::Kind::kLabel,
-                  .conditions = {},
-                  .to_end = &to_end,
-                  .tested = &tested,
-                  .why = {}};
+    Guards guards = Guards::of_label(to_end, tested);
     const auto known = known_without_reading(*let.condition);
     if (!known) return known.error();
     if (*known && !**known) return {};
@@ -317,11 +313,7 @@ class Compiler : private PresetPlaces {
     const auto index = static_cast<unsigned>(plan_.labels.size());
     std::vector<std::size_t> to_end;
     std::set<unsigned> tested;
-    Guards guards{.kind = Guards::Kind::kLabel,
-                  .conditions = {},
-                  .to_end = &to_end,
-                  .tested = &tested,
-                  .why = {}};
+    Guards guards = Guards::of_label(to_end, tested);
     // What cannot hold in this variant is left out, with all that it would read.
     for (const PresetCondition& condition : label.conditions) {
       const auto known = known_without_reading(condition);

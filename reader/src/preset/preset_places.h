@@ -67,6 +67,10 @@ class PresetPlaces {
     std::vector<std::size_t>* to_end{};     // kLabel: steps that skip to the label's end
     std::set<unsigned>* tested{};           // kLabel: slots that are not null from here on
     std::string why{};                      // kNeed
+
+    static Guards of_label(std::vector<std::size_t>& to_end, std::set<unsigned>& tested) {
+      return {Kind::kLabel, {}, &to_end, &tested, {}};
+    }
   };
 
   PresetPlaces(const PresetDescription& preset, const ChosenVariant& variant, const ElfImage& image,

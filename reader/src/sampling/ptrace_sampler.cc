@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "labelscope/stopped_thread.h"
 #include "process/child_processes.h"
 #include "ptrace/holding.h"
@@ -282,9 +283,9 @@ Status PtraceSampler::cut(EventHandler& handler) {
   // A number that has ended in one process may be in another one already.
   for (const auto& [pid, entry] : processes_) {
     SampledProcess& process = *entry;
-    const auto now = static_cast<std::uint64_t>(nanoseconds(Clock::now().time_since_epoch()).count());
+    const std::uint64_t now_ns = monotonic_ns();
     for (const ThreadList::Ended& thread : process.threads().times()) {
-      handler.on_thread_time(process.key(), thread.tid, now, time_of(thread));
+      handler.on_thread_time(process.key(), thread.tid, now_ns, time_of(thread));
     }
   }
   return {};
