@@ -16,7 +16,7 @@
 #include "cli/host/signals.h"
 #include "cli/host/terminal.h"
 #include "cli/host/watchdog.h"
-#include "cli/record/find_targets.h"
+#include "cli/record/found_processes.h"
 #include "cli/record/recorder.h"
 #include "cli/record/samplers.h"
 #include "cli/record/targets.h"

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/record/command_target.h"
 #include "cli/record/privileges.h"
 #include "cli/record/recorder.h"
 #include "cli/text/escape.h"
@@ -223,8 +224,6 @@ Status FoundProcesses::add_found(Recorder& recorder, Backend backend) {
   return {};
 }
 
-}  // namespace
-
 Result<std::unique_ptr<Targets>> open_found_processes(const SessionOptions& options,
                                                       Signals& signals, const Say& say) {
   std::string base_name;
@@ -241,6 +240,14 @@ Result<std::unique_ptr<Targets>> open_found_processes(const SessionOptions& opti
   auto processes = std::make_unique<FoundProcesses>(options, std::move(base_name), signals, say);
   if (Status found = processes->find(); !found) return std::move(found).error();
   return std::unique_ptr<Targets>(std::move(processes));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Targets>> find_targets(const SessionOptions& options, Signals& signals,
+                                              const Say& say) {
+  return options.command.empty() ? open_found_processes(options, signals, say)
+                                 : start_command(options, signals);
 }
 
 }  // namespace labelscope::cli

@@ -137,7 +137,7 @@ Index Recorder::program() {
 // Without this, a recording without end would keep each process, stack and label that it has ever
 // met.
 void Recorder::forget_unused() {
-  UsedEntries lately = last_use_.of_last(kWindowsKept);
+  const UsedEntries lately = last_use_.of_last(kWindowsKept);
   if (!LastUse::is_worth(lately) && !builder_.is_crowded()) return;
   const Renumbering numbers(lately);
   builder_.keep(numbers);

@@ -13,7 +13,7 @@
 #include "cli/host/log.h"
 #include "cli/host/own_process.h"
 #include "cli/host/rights.h"
-#include "cli/record/find_targets.h"
+#include "cli/record/found_processes.h"
 #include "cli/record/privileges.h"
 
 namespace labelscope::cli {

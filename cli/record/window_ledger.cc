@@ -1,7 +1,6 @@
 #include "cli/record/window_ledger.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace labelscope::cli {
 namespace {

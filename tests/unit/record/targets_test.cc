@@ -12,7 +12,7 @@
 #include <fstream>
 #include <optional>
 
-#include "cli/record/find_targets.h"
+#include "cli/record/found_processes.h"
 #include "cli/record/recorder.h"
 #include "support/catch.h"
 
