@@ -266,9 +266,7 @@ Profile ProfileBuilder::begin_window(const Renumbering& numbers) {
   merged_waits_ = merged_blame_ = 0;
   unknown_ = {};
   has_totals_ = false;
-  Profile window = take_window(profile_, numbers);
-  window.has_blame = std::exchange(profile_.has_blame, false);
-  return window;
+  return take_window(profile_, numbers);
 }
 
 void ProfileBuilder::keep(const Renumbering& numbers) {

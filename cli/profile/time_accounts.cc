@@ -99,12 +99,7 @@ void TimeAccounts::add_sample(ProcessKey process, Tid tid, std::uint64_t time_ns
   // number now, and the end of the first one was lost.
   const bool is_older = time_ns < thread.last_time_ns;
   const bool is_first = !thread.is_known;
-  if (!is_first && !is_older && thread.process != process) {
-    change_process(thread, process, thread_ns);
-  } else if (!is_first && !is_older && thread_ns + stretch_ns_ < thread.last_ns) {
-    close(thread, thread.last_ns);
-    thread = {};
-  }
+  if (!is_first && !is_older) replace_other(thread, process, thread_ns);
   if (is_first || !is_older) {
     thread.is_known = true;
     thread.process = process;
@@ -139,12 +134,13 @@ void TimeAccounts::close(OpenThread& thread, std::uint64_t thread_ns, bool ends)
   if (!settle(pool)) number.pools[thread.process.life].take(pool);
 }
 
-// The number is of a thread of another process now, or its own has executed another program: the
-// same thread goes on there if its time does.
-void TimeAccounts::change_process(OpenThread& thread, ProcessKey process, std::uint64_t thread_ns) {
-  const bool goes_on =
-      thread.process.pid == process.pid && thread_ns + stretch_ns_ >= thread.last_ns;
+// Closes the account if its number is another thread's now: one of another process, or one with
+// much less time, if the end of the first one was lost. A thread whose process has executed another
+// program goes on there if its time does.
+void TimeAccounts::replace_other(OpenThread& thread, ProcessKey process, std::uint64_t thread_ns) {
   const std::uint64_t last_ns = thread.last_ns;
+  const bool goes_on = thread.process.pid == process.pid && thread_ns + stretch_ns_ >= last_ns;
+  if (goes_on && thread.process == process) return;
   close(thread, last_ns, !goes_on);
   thread = {};
   if (goes_on) thread.begun_ns = thread.last_ns = last_ns;
@@ -165,12 +161,7 @@ bool TimeAccounts::interrupt(OpenThread& thread) {
 void TimeAccounts::advance_thread(ProcessKey process, Tid tid, std::uint64_t time_ns,
                                   std::uint64_t thread_ns) {
   OpenThread& thread = threads_[raw(tid)];
-  if (thread.is_known && thread.process != process) {
-    change_process(thread, process, thread_ns);
-  } else if (thread.is_known && thread_ns + stretch_ns_ < thread.last_ns) {
-    close(thread, thread.last_ns);
-    thread = {};
-  }
+  if (thread.is_known) replace_other(thread, process, thread_ns);
   thread.is_known = thread.is_advanced = true;
   thread.process = process;
   thread.last_ns = std::max(thread.last_ns, thread_ns);

@@ -118,7 +118,7 @@ class TimeAccounts {
   void close(OpenThread& thread, std::uint64_t thread_ns, bool ends = true);
   // Returns false if it has ended: for some windows nothing has been heard of it.
   bool interrupt(OpenThread& thread);
-  void change_process(OpenThread& thread, ProcessKey process, std::uint64_t thread_ns);
+  void replace_other(OpenThread& thread, ProcessKey process, std::uint64_t thread_ns);
   // Returns how much of `time_ns`, of unlike programs, the samples of this account can stand for.
   std::uint64_t room_for(Pool& pool, std::uint64_t time_ns) const;
   // Shares out the account if it is as long as a stretch; otherwise returns false.

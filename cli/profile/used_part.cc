@@ -1,6 +1,7 @@
 #include "cli/profile/used_part.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace labelscope::cli {
@@ -72,17 +73,9 @@ UsedEntries entries_in_use(const Profile& profile, std::size_t modules) {
   return used;
 }
 
-Renumbering::Renumbering(const UsedEntries& used)
-    : processes(numbers_of(used.processes)),
-      threads(numbers_of(used.threads)),
-      modules(numbers_of(used.modules)),
-      locations(numbers_of(used.locations)),
-      stacks(numbers_of(used.stacks)),
-      label_sets(numbers_of(used.label_sets)) {}
-
 namespace {
 
-// The tables of either structure, in one order.
+// All of them, in one order.
 template <class Tables>
 auto tables_of(Tables& tables) {
   return std::array{&tables.processes, &tables.threads,   &tables.modules,
@@ -91,14 +84,21 @@ auto tables_of(Tables& tables) {
 
 }  // namespace
 
+Renumbering::Renumbering(const UsedEntries& used) {
+  const auto numbers = tables_of<OfEntries<Index>>(*this);
+  const auto tables = tables_of(used);
+  for (std::size_t i = 0; i < tables.size(); ++i) *numbers[i] = numbers_of(*tables[i]);
+}
+
 void LastUse::note(const UsedEntries& used) {
   ++window_;
+  const auto last = tables_of(last_);
   const auto tables = tables_of(used);
-  for (std::size_t i = 0; i < kTables; ++i) {
+  for (std::size_t i = 0; i < tables.size(); ++i) {
     // An entry that is new counts as used: its sample may have been the last of a window.
-    last_[i].resize(tables[i]->size(), window_);
+    last[i]->resize(tables[i]->size(), window_);
     for (std::size_t entry = 0; entry < tables[i]->size(); ++entry) {
-      if ((*tables[i])[entry]) last_[i][entry] = window_;
+      if ((*tables[i])[entry]) (*last[i])[entry] = window_;
     }
   }
 }
@@ -106,8 +106,9 @@ void LastUse::note(const UsedEntries& used) {
 UsedEntries LastUse::of_last(std::uint32_t windows) const {
   UsedEntries used;
   const auto tables = tables_of(used);
-  for (std::size_t i = 0; i < kTables; ++i) {
-    for (const std::uint32_t last : last_[i]) tables[i]->push_back(window_ - last < windows);
+  const auto all = tables_of(last_);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    for (const std::uint32_t last : *all[i]) tables[i]->push_back(window_ - last < windows);
   }
   return used;
 }
@@ -124,8 +125,9 @@ bool LastUse::is_worth(const UsedEntries& lately) {
 }
 
 void LastUse::keep(const Renumbering& numbers) {
-  const auto tables = tables_of(numbers);
-  for (std::size_t i = 0; i < kTables; ++i) keep_numbered(last_[i], *tables[i]);
+  const auto last = tables_of(last_);
+  const auto tables = tables_of<const OfEntries<Index>>(numbers);
+  for (std::size_t i = 0; i < tables.size(); ++i) keep_numbered(*last[i], *tables[i]);
 }
 
 void renumber(Profile& profile, const Renumbering& numbers) {
@@ -188,6 +190,7 @@ Profile take_window(Profile& all, const Renumbering& numbers) {
   window.blame = std::exchange(all.blame, {});
   window.thread_ledgers = std::exchange(all.thread_ledgers, {});
   renumber(window, numbers);
+  all.has_blame = false;
   all.ledger = {};
   all.remarks.clear();
   for (Thread& thread : all.threads) thread.account = kNoIndex;

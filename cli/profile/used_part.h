@@ -5,7 +5,6 @@
 //                      --> label sets
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -15,15 +14,19 @@
 
 namespace labelscope::cli {
 
-// For each entry of a table, whether it is used.
-struct UsedEntries {
-  std::vector<bool> processes;
-  std::vector<bool> threads;
-  std::vector<bool> modules;
-  std::vector<bool> locations;
-  std::vector<bool> stacks;
-  std::vector<bool> label_sets;
+// For each table of a profile, something about each of its entries.
+template <class Of>
+struct OfEntries {
+  std::vector<Of> processes;
+  std::vector<Of> threads;
+  std::vector<Of> modules;
+  std::vector<Of> locations;
+  std::vector<Of> stacks;
+  std::vector<Of> label_sets;
 };
+
+// Whether it is used.
+using UsedEntries = OfEntries<bool>;
 // `modules`: how many there are. They may be kept apart from the profile.
 UsedEntries entries_in_use(const Profile& profile, std::size_t modules);
 
@@ -42,20 +45,12 @@ class LastUse {
   void keep(const Renumbering& numbers);
 
  private:
-  static constexpr std::size_t kTables = 6;
-  std::array<std::vector<std::uint32_t>, kTables> last_;
+  OfEntries<std::uint32_t> last_;
   std::uint32_t window_ = 0;
 };
 
-// For each entry of a table, its number in the part; kNoIndex: it is not in it. The order stays.
-struct Renumbering {
-  std::vector<Index> processes;
-  std::vector<Index> threads;
-  std::vector<Index> modules;
-  std::vector<Index> locations;
-  std::vector<Index> stacks;
-  std::vector<Index> label_sets;
-
+// Its number in the part; kNoIndex: it is not in it. The order stays.
+struct Renumbering : OfEntries<Index> {
   explicit Renumbering(const UsedEntries& used);
   static Index of(const std::vector<Index>& table, Index index) {
     return index < table.size() ? table[index] : index;
