@@ -191,10 +191,11 @@ void ModuleTable::keep(const std::vector<Index>& numbers) {
   kernel_ = Renumbering::of(numbers, kernel_);
 }
 
-Status AddressSpace::load(const Target& process, Address sampled) {
-  const std::uint64_t begun_ns = monotonic_ns();
+Status AddressSpace::load(const Target& process, Address sampled, std::uint64_t since_ns) {
+  Seen seen{since_ns, 0, gap_count_};
   const MappingsOf mappings(process);
   if (!mappings) return mappings.error();
+  seen.listed_ns = monotonic_ns();
   const FindProcess itself = [&] { return &process; };
   const auto headers = process.program_headers_address().value_or(0);
   const auto file_at = [&](Address address) {
@@ -214,10 +215,10 @@ Status AddressSpace::load(const Target& process, Address sampled) {
     if (is_known_otherwise(mapping)) {
       FileState file;
       if (mapping.file) file = modules_->files().make_ready(mapping, itself).state;
-      coming_.push_back({begun_ns, mapping, file});
+      coming_.push_back({seen, mapping, file});
       continue;
     }
-    std::shared_ptr<Region> region = note(mapping, {}, From::kList, begun_ns);
+    std::shared_ptr<Region> region = note(mapping, {}, seen);
     const bool fresh = region->module == kNoIndex && mapping.file && !region->file;
     if (fresh && ready < kMostReadyAtOnce) {
       const MappedFiles::Ready file = modules_->files().make_ready(mapping, itself);
@@ -228,8 +229,8 @@ Status AddressSpace::load(const Target& process, Address sampled) {
     program_ = std::move(region);
     found = true;
   }
-  if (has_open_gap()) gaps_.back().until_ns = monotonic_ns();
-  if (coming_.size() > kMostWithoutSamples) take_coming(begun_ns);
+  if (has_open_gap()) gaps_.back().until_ns = seen.listed_ns;
+  if (coming_.size() > kMostWithoutSamples) take_coming(seen.listed_ns);
   // before its mapping is forgotten again
   if (sampled != 0) static_cast<void>(module_at(sampled, itself));
   if (ranges_.size() >= crowded_) forget_some(itself);
@@ -240,9 +241,13 @@ void AddressSpace::add(const Mapping& mapping, const FindProcess& process, std::
   if (mapping.end <= mapping.start) return;
   // What comes without a time was found after all lists that were read.
   take_coming(time_ns != 0 ? time_ns : UINT64_MAX);
+  std::erase_if(coming_, [&](const Coming& coming) {
+    return coming.seen.time_ns <= time_ns && coming.mapping.start < mapping.end &&
+           mapping.start < coming.mapping.end;
+  });
   FileState file;
   if (mapping.file) file = modules_->files().make_ready(mapping, process).state;
-  static_cast<void>(note(mapping, file, From::kReport, time_ns));
+  static_cast<void>(note(mapping, file, {time_ns}));
   if (ranges_.size() >= crowded_) forget_some(process);
 }
 
@@ -271,30 +276,36 @@ bool AddressSpace::is_known_otherwise(const Mapping& mapping) {
 
 void AddressSpace::take_coming(std::uint64_t time_ns) {
   if (coming_.empty()) return;
-  const auto is_due = [&](const Coming& coming) { return coming.time_ns <= time_ns; };
+  const auto is_due = [&](const Coming& coming) { return coming.seen.listed_ns <= time_ns; };
   for (const Coming& coming : coming_) {
-    if (!is_due(coming)) continue;
-    static_cast<void>(note(coming.mapping, coming.file, From::kList, coming.time_ns));
+    if (is_due(coming)) static_cast<void>(note(coming.mapping, coming.file, coming.seen));
   }
   std::erase_if(coming_, is_due);
 }
 
 // A report may be of what the list has shown already: then it is not later than that.
 std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping,
-                                                         const FileState& file, From from,
-                                                         std::uint64_t time_ns) {
+                                                         const FileState& file, const Seen& seen) {
+  const bool is_listed = seen.listed_ns != 0;
   bool changes = false;
   auto at = first_over(mapping);
   while (at != ranges_.end() && at->first < mapping.end) {
     if (is_of(*at, mapping, file)) {
       Range& same = at->second;
-      same.changes |= from == From::kReport && time_ns > same.seen_ns;
-      same.seen_ns = std::max(same.seen_ns, time_ns);
-      if (from == From::kList) same.read_behind_gap = gap_count_;
+      same.changes |= !is_listed && seen.time_ns > same.seen_ns;
+      same.seen_ns = std::max(same.seen_ns, seen.time_ns);
+      same.listed_ns = std::max(same.listed_ns, seen.listed_ns);
+      if (is_listed) same.read_behind_gap = std::max(same.read_behind_gap, seen.gap);
       return same.region;
     }
     auto [start, range] = *at;
     changes = true;
+    // The list that has it was read after something else was reported here.
+    if (!is_listed && range.listed_ns != 0 && seen.time_ns != 0 && seen.time_ns < range.seen_ns) {
+      const Region& listed = *range.region;
+      coming_.push_back(
+          {{range.seen_ns, range.listed_ns, range.read_behind_gap}, listed.mapping, listed.file});
+    }
     at = ranges_.erase(at);
     // The parts on either side keep their module.
     const Address end = std::exchange(range.end, mapping.start);
@@ -304,7 +315,8 @@ std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping,
   }
   auto region = std::make_shared<Region>(Region{mapping, owner_, file});
   ranges_.insert_or_assign(
-      mapping.start, Range{mapping.end, region, time_ns, gap_count_, gap_count_, changes});
+      mapping.start, Range{mapping.end, region, seen.time_ns, seen.listed_ns, gap_count_,
+                           is_listed ? seen.gap : gap_count_, changes});
   if (program_ == nullptr && mapping.file) program_ = region;
   ++epoch_;  // needed even if nothing was known here: an address here may have had a sample already
   return region;

@@ -16,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/clock.h"
 #include "cli/profile/mapped_files.h"
 #include "cli/profile/perf_maps.h"
 #include "cli/profile/profile.h"
@@ -92,6 +93,14 @@ class ModuleTable {
 // gap, at a place that no report has ever shown to change, is certain there. (A program that loads
 // and unloads plugins has two at one address in turn, so that the one before and the one behind say
 // nothing.) Otherwise the module is kUnknownModule.
+//
+// A list is often read while reports of before are still to be handed out, as samples are:
+//
+//   handed out      A at x    sample   B at x   samples ...
+//   read meanwhile                                             list: A at x
+//
+// What the list has counts from the end of its reading on, and until then what is reported. What is
+// reported as of while it was read is right in any case: the list may have it or not.
 class AddressSpace {
  public:
   // So many mappings without samples are remembered. No program that we know has a quarter of them.
@@ -104,8 +113,9 @@ class AddressSpace {
 
   // Adds all executable mappings that the process has now. Those known before stay. One that is
   // where another was counts only as of now, for look_up_at(): samples from before are still to
-  // come. `sampled` is an address whose module must be kept.
-  Status load(const Target& process, Address sampled = 0);
+  // come. `sampled` is an address whose module must be kept. `since_ns`: when the reading of the
+  // list began, if the target has it already.
+  Status load(const Target& process, Address sampled = 0, std::uint64_t since_ns = monotonic_ns());
   // Adds one mapping that the kernel has announced. 0: it is not known when it was made.
   void add(const Mapping& mapping, const FindProcess& process, std::uint64_t time_ns = 0);
   // Mappings that were made since then were not announced. The gap ends with the next load().
@@ -145,6 +155,7 @@ class AddressSpace {
     Address end;
     std::shared_ptr<Region> region;  // the mapping of which this is a part
     std::uint64_t seen_ns;           // when it was known to be there
+    std::uint64_t listed_ns;         // if a list says so: when its reading had ended; or 0
     std::uint32_t behind_gap;        // the last gap before it was noted
     std::uint32_t read_behind_gap;   // the last gap behind which the kernel's list had it
     bool changes;                    // a report has shown another mapping here
@@ -155,16 +166,20 @@ class AddressSpace {
     std::uint32_t first;  // its number, or those of several gaps
     std::uint32_t last;
   };
+  // How it is known that something is mapped.
+  struct Seen {
+    std::uint64_t time_ns;        // of a report, or when the reading of a list began
+    std::uint64_t listed_ns = 0;  // when the reading of the list had ended; 0: this is a report
+    std::uint32_t gap = 0;        // of a list: the last gap before it
+  };
   struct Coming {
-    std::uint64_t time_ns;
+    Seen seen;
     Mapping mapping;
     FileState file;
   };
   static constexpr std::uint64_t kOpen = UINT64_MAX;
   static constexpr std::size_t kMostGaps = 16;
-  enum class From { kList, kReport };
-  std::shared_ptr<Region> note(const Mapping& mapping, const FileState& file, From from,
-                               std::uint64_t time_ns);
+  std::shared_ptr<Region> note(const Mapping& mapping, const FileState& file, const Seen& seen);
   using Ranges = std::map<Address, Range>;
   Ranges::iterator first_over(const Mapping& mapping);
   static bool is_of(const Ranges::value_type& entry, const Mapping& mapping, const FileState& file);
@@ -181,7 +196,7 @@ class AddressSpace {
   std::shared_ptr<Region> program_;
   std::size_t crowded_ = 2 * kMostWithoutSamples;  // more ranges than this are too many
   std::uint64_t epoch_ = 0;
-  std::vector<Coming> coming_;  // of lists, where others are known
+  std::vector<Coming> coming_;  // of lists, where others are known until then
   std::uint32_t gap_count_ = 0;
   std::vector<Gap> gaps_;  // the last ones
   Gap within_{};           // the numbers of those in which addresses are looked up now; 0: in none

@@ -157,7 +157,7 @@ Status TrackedProcess::refresh(ProcessLabelReader& labels, const OneLook* look) 
   if (!process) return std::move(process).error();
   const OneLook own(**process);
   if (look == nullptr) look = &own;
-  Status status = space_.load(*look);
+  Status status = space_.load(*look, 0, look->since_ns());
   if (!status) return status;
   std::string name = (*process)->comm();
   if (!name.empty()) note_name(name);

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "labelscope/target.h"
 #include "process/copied_text.h"
 #include "process/named_mappings.h"
@@ -22,6 +24,7 @@ class OneLook final : public Target {
   // Reads them now, from the kernel's list alone. Returns how many bytes they take, or 0 if there
   // are none: look() then tries again.
   std::size_t read_ahead() {
+    since_ns_ = monotonic_ns();
     auto listed = listed_mappings(process_);
     if (!listed || listed->empty()) return 0;
     std::size_t bytes = listed->size() * sizeof(Mapping);
@@ -38,9 +41,14 @@ class OneLook final : public Target {
       name_copied_text(process_, *listed_);
       mappings_ = *std::exchange(listed_, std::nullopt);
     }
-    if (!mappings_) mappings_ = named_mappings(process_);
+    if (!mappings_) {
+      since_ns_ = monotonic_ns();
+      mappings_ = named_mappings(process_);
+    }
     return *mappings_;
   }
+  // Returns when the reading of these began (CLOCK_MONOTONIC); now, if they are still to be read.
+  std::uint64_t since_ns() const { return mappings_ || listed_ ? since_ns_ : monotonic_ns(); }
   Result<UniqueFd> open_file(const Mapping& mapping) const override {
     return process_.open_file(mapping);
   }
@@ -63,6 +71,7 @@ class OneLook final : public Target {
   const LiveProcess& process_;
   mutable std::optional<std::vector<Mapping>> listed_;  // read ahead, and not looked at yet
   mutable std::optional<Result<std::vector<Mapping>>> mappings_;
+  mutable std::uint64_t since_ns_ = 0;  // when their reading began
 };
 
 // The mappings of a target, which must live as long. They are copied only if it does not keep them.

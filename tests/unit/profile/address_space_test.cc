@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/fake_target.h"
 
 using namespace labelscope;
 using namespace labelscope::cli;
@@ -238,6 +239,82 @@ TEST_CASE("address_space: what the list shows where another was counts from then
   }
   CHECK(path() == "[anon]");
   CHECK(space.epoch() != epoch);
+}
+
+namespace {
+
+// A process with one mapping, which knows a time at which its list was being read.
+class OneMapping final : public test::FakeTarget {
+ public:
+  explicit OneMapping(Mapping mapping) : list_{std::move(mapping)} {}
+  Result<std::vector<Mapping>> mappings() const override {
+    read_ns_ = clock_ns();
+    return list_;
+  }
+  std::uint64_t read_ns() const { return read_ns_; }
+
+ private:
+  std::vector<Mapping> list_;
+  mutable std::uint64_t read_ns_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("address_space: reports and the list that was read meanwhile, in any order") {
+  const Mapping first = anonymous(0x1000, 0x2000, "[first]");
+  const Mapping second = anonymous(0x1000, 0x2000, "[second]");
+  ModuleTable modules;
+  AddressSpace space(modules);
+  const auto path_at = [&](std::uint64_t time_ns) {
+    space.look_up_at(time_ns);
+    return modules.modules()[space.module_at(0x1800)].path;
+  };
+  space.add(first, nullptr, clock_ns());
+  const std::uint64_t before = clock_ns();
+  SECTION("the list has what the last report before it says, and older ones come later") {
+    const OneMapping process(first);
+    REQUIRE(space.load(process));
+    CHECK(path_at(before) == "[first]");
+    space.add(second, nullptr, before);
+    CHECK(path_at(before) == "[second]");
+    CHECK(path_at(clock_ns()) == "[first]");
+  }
+  SECTION("the same, where only a part of it was replaced") {
+    const OneMapping process(first);
+    REQUIRE(space.load(process));
+    space.add(anonymous(0x1800, 0x1900, "[part]"), nullptr, before);
+    CHECK(path_at(before) == "[part]");
+    CHECK(path_at(clock_ns()) == "[first]");
+  }
+  SECTION("something was mapped while the list was read, which does not have it") {
+    const OneMapping process(first);
+    space.add(second, nullptr, before);
+    REQUIRE(space.load(process));
+    CHECK(path_at(process.read_ns()) == "[second]");
+    space.add(anonymous(0x1000, 0x2000, "[third]"), nullptr, process.read_ns());
+    CHECK(path_at(clock_ns()) == "[third]");
+  }
+  SECTION("something was mapped while the list was read, which has it") {
+    const OneMapping process(second);
+    REQUIRE(space.load(process));
+    CHECK(path_at(process.read_ns() - 1) == "[first]");
+    space.add(second, nullptr, process.read_ns());
+    CHECK(path_at(clock_ns()) == "[second]");
+  }
+}
+
+TEST_CASE("address_space: a list from before a gap says nothing of what is behind it") {
+  const Mapping there = anonymous(0x1000, 0x2000, "[there]");
+  ModuleTable modules;
+  AddressSpace space(modules);
+  space.add(there, nullptr, clock_ns());
+  const OneMapping process(there);
+  REQUIRE(space.load(process));
+  const std::uint64_t gap = clock_ns();
+  space.note_gap(gap);
+  REQUIRE(space.load(OneMapping(anonymous(0x8000, 0x9000, "[else]"))));
+  space.look_up_at(gap);
+  CHECK(space.module_at(0x1800) == kUnknownModule);
 }
 
 TEST_CASE("address_space: what is reported without a time is newer than each list before") {
