@@ -19,8 +19,8 @@
 #include "cli/text/escape.h"
 #include "cli/text/text.h"
 #include "elf/elf_image.h"
-#include "preset/file_preset.h"
-#include "preset/preset_files.h"
+#include "sources/preset/file_preset.h"
+#include "sources/preset/preset_files.h"
 
 namespace labelscope::cli {
 namespace {

@@ -52,7 +52,7 @@ forbid "writer-lib uses nothing of the others" '#include [<"](labelscope|bpf|cli
 forbid "reader knows neither BPF nor the command line" '#include [<"](bpf|cli)/|#include <bpf/' \
   reader
 # The rooms of the reader, likewise. A public header belongs to the room that implements it.
-rooms=(base findings elf process process_context recipe labels sources preset plan ptrace unwind_table unwind core sampling explain c_api)
+rooms=(base findings elf process process_context recipe labels sources plan ptrace unwind_table unwind core sampling explain c_api)
 room_of() {
   local name=${1%.h}
   case $1 in

@@ -12,7 +12,7 @@
 #include "cli/format/common/row_labels.h"
 #include "cli/text/escape.h"
 #include "elf/regular_file.h"
-#include "preset/preset_files.h"
+#include "sources/preset/preset_files.h"
 #include "process/proc_fs.h"
 
 namespace labelscope::cli {

@@ -11,7 +11,7 @@
 
 #include "cli/format/common/row_labels.h"
 #include "cli/options/values.h"
-#include "preset/preset_files.h"
+#include "sources/preset/preset_files.h"
 
 namespace labelscope::cli {
 namespace {

@@ -14,8 +14,8 @@
 #include "labelscope/observe.h"
 #include "labelscope/plan.h"
 #include "labelscope/target.h"
-#include "preset/file_preset.h"
-#include "preset/preset_files.h"
+#include "sources/preset/file_preset.h"
+#include "sources/preset/preset_files.h"
 #include "process/one_look.h"
 
 namespace labelscope::cli {

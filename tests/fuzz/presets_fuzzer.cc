@@ -10,9 +10,9 @@
 
 #include "fuzz/fuzzer_check.h"
 #include "labelscope/preset_program.h"
-#include "preset/accessor.h"
-#include "preset/preset_compile.h"
-#include "preset/preset_file.h"
+#include "sources/preset/accessor.h"
+#include "sources/preset/preset_compile.h"
+#include "sources/preset/preset_file.h"
 
 namespace {
 

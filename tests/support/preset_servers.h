@@ -9,7 +9,7 @@
 
 #include "labelscope/label.h"
 #include "labelscope/plan.h"
-#include "preset/file_preset.h"
+#include "sources/preset/file_preset.h"
 #include "support/target_process.h"
 
 namespace labelscope::test {

@@ -20,8 +20,8 @@
 #include "labelscope/plan.h"
 #include "labelscope/preset_plan.h"
 #include "labelscope/target.h"
-#include "preset/file_preset.h"
-#include "preset/preset_file.h"
+#include "sources/preset/file_preset.h"
+#include "sources/preset/preset_file.h"
 #include "sampling/snapshot.h"
 
 namespace labelscope::c_api {

@@ -8,7 +8,7 @@
 #include "c_api/boundary.h"
 #include "c_api/objects.h"
 #include "labelscope/variable_spec.h"
-#include "preset/preset_files.h"
+#include "sources/preset/preset_files.h"
 #include "process/proc_fs.h"
 
 namespace labelscope::c_api {

@@ -1,6 +1,6 @@
 // Tests the decoder of accessors on code as compilers write it, for both processors, and on code
 // that it must refuse.
-#include "preset/accessor.h"
+#include "sources/preset/accessor.h"
 
 #include <cstring>
 #include <string>

@@ -1,4 +1,4 @@
-#include "preset/preset_text.h"
+#include "sources/preset/preset_text.h"
 
 #include <algorithm>
 #include <charconv>

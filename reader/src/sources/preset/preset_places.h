@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "labelscope/preset_plan.h"
-#include "preset/accessor.h"
-#include "preset/preset_compile.h"
-#include "preset/preset_file.h"
-#include "preset/preset_match.h"
+#include "sources/preset/accessor.h"
+#include "sources/preset/preset_compile.h"
+#include "sources/preset/preset_file.h"
+#include "sources/preset/preset_match.h"
 
 namespace labelscope {
 

@@ -1,6 +1,6 @@
 // This parses a preset: one statement a line, the first word says which. What refers to something
 // else (a name of `let`, a parameter) is checked when all lines are read.
-#include "preset/preset_file.h"
+#include "sources/preset/preset_file.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "labelscope/preset_program.h"
-#include "preset/preset_text.h"
+#include "sources/preset/preset_text.h"
 
 namespace labelscope {
 namespace {

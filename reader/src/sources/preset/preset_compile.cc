@@ -20,13 +20,13 @@
 // its slot stays 0 when it is skipped, as if it were null.
 //
 // All of it runs twice: first to see which fields are read of which structure, then with blocks.
-#include "preset/preset_compile.h"
+#include "sources/preset/preset_compile.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "preset/preset_places.h"
+#include "sources/preset/preset_places.h"
 
 namespace labelscope {
 namespace {

@@ -35,7 +35,7 @@
 
 #include "labelscope/result.h"
 #include "labelscope/variable_spec.h"
-#include "preset/fingerprint.h"
+#include "sources/preset/fingerprint.h"
 
 namespace labelscope {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "preset/fingerprint.h"
+#include "sources/preset/fingerprint.h"
 #include "support/catch.h"
 
 namespace labelscope::test {

@@ -1,6 +1,6 @@
 // Fingerprints of statements that people write, and of those that mislead a lexer. What must come
 // out is by the lexers of the servers' own sources: PostgreSQL's, and that of MySQL and MariaDB.
-#include "preset/fingerprint.h"
+#include "sources/preset/fingerprint.h"
 
 #include <string>
 #include <string_view>

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "labelscope/preset_plan.h"
-#include "preset/preset_file.h"
+#include "sources/preset/preset_file.h"
 
 namespace labelscope {
 

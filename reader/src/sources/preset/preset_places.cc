@@ -1,4 +1,4 @@
-#include "preset/preset_places.h"
+#include "sources/preset/preset_places.h"
 
 #include <elf.h>
 

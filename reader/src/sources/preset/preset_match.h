@@ -11,7 +11,7 @@
 #include <string>
 
 #include "elf/elf_image.h"
-#include "preset/preset_file.h"
+#include "sources/preset/preset_file.h"
 
 namespace labelscope {
 

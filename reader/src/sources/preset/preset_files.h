@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "labelscope/result.h"
-#include "preset/file_preset.h"
+#include "sources/preset/file_preset.h"
 
 namespace labelscope {
 

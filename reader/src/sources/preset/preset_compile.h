@@ -9,8 +9,8 @@
 #include "elf/elf_image.h"
 #include "labelscope/ids.h"
 #include "labelscope/preset_plan.h"
-#include "preset/preset_file.h"
-#include "preset/preset_match.h"
+#include "sources/preset/preset_file.h"
+#include "sources/preset/preset_match.h"
 
 namespace labelscope {
 

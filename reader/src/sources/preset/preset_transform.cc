@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "preset/preset_compile.h"
+#include "sources/preset/preset_compile.h"
 
 namespace labelscope {
 namespace {

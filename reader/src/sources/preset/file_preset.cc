@@ -1,10 +1,10 @@
-#include "preset/file_preset.h"
+#include "sources/preset/file_preset.h"
 
 #include <utility>
 
 #include "labelscope/target.h"
-#include "preset/preset_compile.h"
-#include "preset/preset_match.h"
+#include "sources/preset/preset_compile.h"
+#include "sources/preset/preset_match.h"
 #include "process/modules.h"
 #include "sources/label_source.h"
 

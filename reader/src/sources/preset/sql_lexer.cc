@@ -1,4 +1,4 @@
-#include "preset/sql_lexer.h"
+#include "sources/preset/sql_lexer.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // This follows the code of an accessor, with what is known of each register as a Way: the way to
 // its value from the argument, from a fixed address or from the thread pointer.
-#include "preset/accessor.h"
+#include "sources/preset/accessor.h"
 
 #include <array>
 #include <cstring>

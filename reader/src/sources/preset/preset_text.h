@@ -9,7 +9,7 @@
 
 #include "base/malformed.h"
 #include "labelscope/result.h"
-#include "preset/preset_file.h"
+#include "sources/preset/preset_file.h"
 
 namespace labelscope {
 

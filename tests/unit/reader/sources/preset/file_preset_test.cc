@@ -1,6 +1,6 @@
 // Tests presets from their text to labels, in a made-up process of a compiled server: which file
 // and variant they take, what they read, and that each check keeps a wrong label away.
-#include "preset/file_preset.h"
+#include "sources/preset/file_preset.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 
 #include "labelscope/observe.h"
 #include "labelscope/plan.h"
-#include "preset/preset_compile.h"
-#include "preset/preset_match.h"
+#include "sources/preset/preset_compile.h"
+#include "sources/preset/preset_match.h"
 #include "support/catch.h"
 #include "unit/reader/elf_bytes.h"
 

@@ -1,4 +1,4 @@
-#include "preset/preset_files.h"
+#include "sources/preset/preset_files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

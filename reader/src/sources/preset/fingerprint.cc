@@ -1,4 +1,4 @@
-#include "preset/fingerprint.h"
+#include "sources/preset/fingerprint.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "preset/preset_match.h"
+#include "sources/preset/preset_match.h"
 
 #include <algorithm>
 

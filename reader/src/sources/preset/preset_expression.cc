@@ -1,7 +1,7 @@
 // This parses expressions of presets from left to right: the base, then one step after the other,
 // and the type behind the last colon.
-#include "preset/preset_file.h"
-#include "preset/preset_text.h"
+#include "sources/preset/preset_file.h"
+#include "sources/preset/preset_text.h"
 
 namespace labelscope {
 namespace {

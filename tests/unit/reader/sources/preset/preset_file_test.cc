@@ -1,12 +1,12 @@
 // Tests the text of presets: what is understood, and what is refused in which line.
-#include "preset/preset_file.h"
+#include "sources/preset/preset_file.h"
 
 #include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "preset/preset_compile.h"
+#include "sources/preset/preset_compile.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "unit/reader/elf_bytes.h"

@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include "preset/sql_lexer.h"
+#include "sources/preset/sql_lexer.h"
 
 namespace labelscope {
 
