@@ -83,6 +83,9 @@ for entry in reader/src/*; do
   echo "FAILED: $entry is in no room of the reader"
   failed=1
 done
+forbid_but "a label source is known by its number only in its room (docs/architecture.md, A label source)" \
+  'LS_SOURCE_([ABD-Z]|CU)' '^(reader/src/sources/|reader/include/labelscope/(tls_recipe|preset_program)\.h:|bpf/include/)' \
+  reader bpf cli
 forbid_but "a public header includes public ones" '#include "' '#include "labelscope/' \
   reader/include
 # The files of the writer, likewise (writer-lib/README.md), and what a header declares is defined

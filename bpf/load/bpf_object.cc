@@ -352,9 +352,8 @@ Result<std::uint32_t> BpfObject::life(Pid pid) const {
 }
 
 // A child that on_fork() adds meanwhile has the recipes of a process that is there.
-Status BpfObject::put_presets(const ls_process& process) {
-  const std::span recipes(process.recipes.recipe, process.recipes.count);
-  Status status = put_preset_programs(presets_fd_, recipes);
+Status BpfObject::put_presets(std::span<const ls_tls_recipe> recipes, const PresetPlans& presets) {
+  Status status = put_preset_programs(presets_fd_, recipes, presets);
   if (status || status.error().code != ErrorCode::kLimit) return status;
   std::set<std::uint32_t> used;
   add_preset_numbers(recipes, used);
@@ -363,11 +362,10 @@ Status BpfObject::put_presets(const ls_process& process) {
     if (other) add_preset_numbers({other->recipes.recipe, other->recipes.count}, used);
   }
   keep_preset_programs(presets_fd_, used);
-  return put_preset_programs(presets_fd_, recipes);
+  return put_preset_programs(presets_fd_, recipes, presets);
 }
 
 Status BpfObject::add_process(Pid pid, const ls_process& process) {
-  if (Status status = put_presets(process); !status) return status;
   // This comes before all: what is not noted here is not looked up in the other maps.
   const std::uint32_t remainder = static_cast<std::uint32_t>(raw(pid)) % LS_PID_REMAINDERS;
   const std::uint32_t may_be = 1;
@@ -388,7 +386,6 @@ Status BpfObject::add_process(Pid pid, const ls_process& process) {
 }
 
 Status BpfObject::update_process(Pid pid, const ls_process& process) {
-  if (Status status = put_presets(process); !status) return status;
   if (bpf_map_update_elem(processes_fd_, &pid, &process, BPF_EXIST) == 0) return {};
   if (errno == ENOENT) {
     return Error{ErrorCode::kNotFound, "process " + std::to_string(raw(pid)) + " has ended"};

@@ -16,6 +16,7 @@
 #include "bpf/load/sampler_options.h"
 #include "bpf/wire/counters.h"
 #include "bpf/wire/wire.h"
+#include "labelscope/preset_plan.h"
 #include "labelscope/result.h"
 
 struct bpf_link;
@@ -50,14 +51,15 @@ class BpfObject {
   bool retries_refused() const { return retries_refused_; }
 
   // These use the map of processes and that of their lives. kNotFound means that there is no such
-  // entry, kLimit that there is no room. A new process has the life of its entry. The programs of
-  // presets that its recipes name are put into their map before.
+  // entry, kLimit that there is no room. A new process has the life of its entry. put_presets() has
+  // the programs that its recipes name before.
   Result<ls_process> process(Pid pid) const;
   Result<std::uint32_t> life(Pid pid) const;
   Status add_process(Pid pid, const ls_process& process);
   Status update_process(Pid pid, const ls_process& process);
   Status remove_process(Pid pid);
   std::vector<Pid> pids() const;
+  Status put_presets(std::span<const ls_tls_recipe> recipes, const PresetPlans& presets);
 
   // Return sums over all CPUs, of everything or of one entry of the map (counters.h).
   Result<ls_counters> counters() const;
@@ -111,7 +113,6 @@ class BpfObject {
   Status find_parts();
   Status attach();
   Status attach(std::span<const char* const> programs, std::vector<bpf_link*>& links);
-  Status put_presets(const ls_process& process);
   Status fill_free_scratches();
   Status set_choice(const ls_key_choice& choice);
   Status calibrate();

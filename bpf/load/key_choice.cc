@@ -2,30 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "bpf/wire/sip_hash.h"
+#include "sources/label_source.h"
 
 namespace labelscope {
-namespace {
-
-// The keys of IDs that a source has at the front of its bytes, and how many bytes these are. What
-// else is in there counts in any case: its keys are the process's.
-struct Ids {
-  ls_source source;
-  __u8 bytes;
-  std::vector<std::string_view> keys;
-};
-const std::vector<Ids>& ids_of_sources() {
-  static const std::vector<Ids> all{
-      {LS_SOURCE_THREAD_CONTEXT, 24, {"span_id", "root_span_id"}},
-      {LS_SOURCE_OTEL_CONTEXT, 24, {"trace_id", "span_id"}},
-      {LS_SOURCE_NODE, 24, {"trace_id", "span_id"}},
-      {LS_SOURCE_ELASTIC, 37, {"trace_id", "span_id", "transaction_id"}}};
-  return all;
-}
-
-}  // namespace
 
 std::uint64_t number_of_key(std::string_view key, const ls_label_key& secret) {
   ls_sip sip = ls_sip_begin(secret);
@@ -49,8 +30,10 @@ ls_key_choice choose_keys(ls_choice which, ls_key_rule how, std::span<const std:
   const auto counts = [&](std::string_view key) {
     return (std::ranges::find(keys, key) != keys.end()) == (how == LS_KEYS_ONLY);
   };
-  for (const Ids& ids : ids_of_sources()) {
-    if (std::ranges::none_of(ids.keys, counts)) choice.skipped[ids.source] = ids.bytes;
+  // What else is in such bytes counts in any case: its keys are the process's.
+  for (const LabelSource* source : label_sources()) {
+    const LabelSource::About& about = source->about;
+    if (std::ranges::none_of(about.ids, counts)) choice.skipped[about.number] = about.id_bytes;
   }
   return choice;
 }

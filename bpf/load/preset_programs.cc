@@ -3,32 +3,46 @@
 #include <bpf/bpf.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "bpf/wire/wire.h"
-#include "labelscope/preset_plan.h"
 
 namespace labelscope {
 
+namespace {
+
+bool has_program(int map, std::uint32_t number, const ls_preset_program& program) {
+  ls_preset_program there{};
+  return bpf_map_lookup_elem(map, &number, &there) == 0 &&
+         std::memcmp(&there, &program, sizeof there) == 0;
+}
+
+}  // namespace
+
 void add_preset_numbers(std::span<const ls_tls_recipe> recipes, std::set<std::uint32_t>& numbers) {
   for (const ls_tls_recipe& recipe : recipes) {
-    if (recipe.source == LS_SOURCE_PRESET) numbers.insert(preset_number(recipe));
+    if (const std::uint32_t number = preset_number(recipe)) numbers.insert(number);
   }
 }
 
-// What is there has the same content, and the kernel's programs may be reading it.
-Status put_preset_programs(int map, std::span<const ls_tls_recipe> recipes) {
+// What is there stays: the kernel's programs may be reading it.
+Status put_preset_programs(int map, std::span<const ls_tls_recipe> recipes,
+                           const PresetPlans& presets) {
   std::set<std::uint32_t> numbers;
   add_preset_numbers(recipes, numbers);
   for (const std::uint32_t number : numbers) {
-    const auto plan = find_preset(number);
-    if (!plan) {
+    const PresetPlan* plan = presets.find(number);
+    if (plan == nullptr) {
       return Error{ErrorCode::kNotFound,
-                   "the program of preset " + std::to_string(number) + " is no longer kept"};
+                   "the plan of preset " + std::to_string(number) + " is not known"};
     }
-    if (bpf_map_update_elem(map, &number, &plan->program, BPF_NOEXIST) == 0 || errno == EEXIST) {
-      continue;
+    if (bpf_map_update_elem(map, &number, &plan->program, BPF_NOEXIST) == 0) continue;
+    if (errno == EEXIST) {
+      if (has_program(map, number, plan->program)) continue;
+      return Error{ErrorCode::kNotFound,
+                   "the preset " + plan->name + " has the number of another one"};
     }
     if (errno == E2BIG) {
       return Error{ErrorCode::kLimit,

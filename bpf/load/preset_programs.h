@@ -5,14 +5,17 @@
 #include <set>
 #include <span>
 
+#include "labelscope/preset_plan.h"
 #include "labelscope/result.h"
 #include "labelscope/tls_recipe.h"
 
 namespace labelscope {
 
 // Adds the programs that these recipes name, if they are not there yet. Fails with kLimit if the
-// map is full, and with kNotFound if a program is no longer kept (labelscope/preset_plan.h).
-Status put_preset_programs(int map, std::span<const ls_tls_recipe> recipes);
+// map is full, and with kNotFound if one is not among `presets`, or if its number is another
+// program's (a number is a digest).
+Status put_preset_programs(int map, std::span<const ls_tls_recipe> recipes,
+                           const PresetPlans& presets);
 
 // Removes all programs but these.
 void keep_preset_programs(int map, const std::set<std::uint32_t>& used);

@@ -221,15 +221,15 @@ static __always_inline _Bool ls_lists(__u64 head, __u64 mutex) {
 /* ---- the owner's labels */
 
 /* Returns whether the labels of another thread can be read from here. Some ways to labels ask the
- * kernel about the current thread: which number, name, or register it has, or whether it is the
- * first one. */
+ * kernel about the current thread: which register it has, or whether it is the first one; or their
+ * source does so. */
 static __always_inline _Bool ls_can_read_others(const struct ls_recipes* recipes) {
   _Bool can = 1;
   for (__u32 i = 0; i < LS_MAX_PUBLISHERS; i++) {
     const struct ls_tls_recipe* recipe = &recipes->recipe[i];
     if (i >= recipes->count) break;
     can &= recipe->kind != LS_IN_REGISTER && recipe->kind != LS_FIRST_THREAD_AT_ADDRESS &&
-           recipe->source != LS_SOURCE_GO && recipe->source != LS_SOURCE_PRESET;
+           !LS_IS_SOURCE_OF(LS_CURRENT_SOURCES, recipe->source);
   }
   return can;
 }

@@ -50,29 +50,30 @@ class LoadedSampler final : public BpfSampler {
   explicit LoadedSampler(std::vector<Pid> first_processes) : looks_(std::move(first_processes)) {}
   ~LoadedSampler() override;
 
-  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override {
-    Status status = processes_->set(pid, recipes);
+  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes,
+                     const PresetPlans& presets) override {
+    Status status = processes_->set(pid, recipes, presets);
     if (status) tables_->set(pid, looks_.of(pid));
     return status;
   }
   Status set_running_process(Pid pid) override {
     // A process that is sampled has been so since its fork, whose record is still in the ring.
-    if (object_->process(pid)) return set_process(pid, {&kNotPlanned, 1});
+    if (object_->process(pid)) return set_process(pid, {&kNotPlanned, 1}, {});
     clocks_.begin(pid);  // before it is sampled: each sample's time is later
-    Status status = set_process(pid, {&kNotPlanned, 1});
+    Status status = set_process(pid, {&kNotPlanned, 1}, {});
     if (!status || !waits_) return status;
     status = waits_->begin(pid);
     if (!status) static_cast<void>(remove_process(pid));  // it is not recorded
     return status;
   }
   Status set_sampled_process(Pid pid) override {
-    Status status = processes_->set(pid, {&kNotPlanned, 1}, ProcessTable::Which::kKnown);
+    Status status = processes_->set(pid, {&kNotPlanned, 1}, {}, ProcessTable::Which::kKnown);
     if (status) tables_->set(pid, looks_.of(pid));
     return status;
   }
   Status set_before_exec(Pid pid, UniqueFd program) override {
     tables_->expect(std::move(program));
-    return processes_->set(pid, {}, ProcessTable::Which::kUntilExec);
+    return processes_->set(pid, {}, {}, ProcessTable::Which::kUntilExec);
   }
   Status remove_process(Pid pid) override {
     tables_->forget(pid);

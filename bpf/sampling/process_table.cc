@@ -59,9 +59,11 @@ Result<ls_process> value_of(Pid pid, std::span<const ls_tls_recipe> recipes) {
 
 }  // namespace
 
-Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes, Which which) {
+Status ProcessTable::set(Pid pid, std::span<const ls_tls_recipe> recipes,
+                         const PresetPlans& presets, Which which) {
   auto value = value_of(pid, recipes);
   if (!value) return std::move(value).error();
+  if (Status put = object_.put_presets(recipes, presets); !put) return put;
   value->until_exec = which == Which::kUntilExec;
   const auto current = object_.process(pid);
   if (current) return update(pid, *value, *current);

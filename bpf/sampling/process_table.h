@@ -29,7 +29,8 @@ class ProcessTable {
     kKnown,      // one that the BPF programs sample: kVanished for any other
     kUntilExec,  // a child of ours that is to execute the program
   };
-  Status set(Pid pid, std::span<const ls_tls_recipe> recipes, Which which = Which::kAny);
+  Status set(Pid pid, std::span<const ls_tls_recipe> recipes, const PresetPlans& presets,
+             Which which = Which::kAny);
   Status remove(Pid pid);
   bool contains(Pid pid) const { return lives_.contains(raw(pid)); }
   // Returns the life of a process, as of the last record; 0 if there is no such process.

@@ -89,14 +89,15 @@ Status TaskIterators::attach() {
   return {};
 }
 
-Status TaskIterators::run(Kind kind, const ls_request& request, const Visitor& visit) {
+Status TaskIterators::run(Kind kind, const ls_request& request, const Visitor& visit,
+                          const PresetPlans& presets) {
   const std::lock_guard<std::mutex> lock(one_at_a_time_);
   const std::uint32_t only = 0;
   const std::span recipes(request.recipes.recipe, request.recipes.count);
   std::set<std::uint32_t> used;
   add_preset_numbers(recipes, used);
   keep_preset_programs(presets_fd_, used);
-  if (Status put = put_preset_programs(presets_fd_, recipes); !put) return put;
+  if (Status put = put_preset_programs(presets_fd_, recipes, presets); !put) return put;
   ls_request asked = request;
   asked.pid = static_cast<std::uint32_t>(raw(pid_));
   asked.done = 0;

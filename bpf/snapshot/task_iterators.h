@@ -12,6 +12,7 @@
 
 #include "bpf/wire/snapshot_wire.h"
 #include "labelscope/ids.h"
+#include "labelscope/preset_plan.h"
 #include "labelscope/result.h"
 
 struct bpf_link;
@@ -34,12 +35,15 @@ class TaskIterators {
   // Visits another process from now on. This needs no right that load() needs.
   Status move_to(Pid pid);
 
+  // The presets are those that recipes of the request name.
+  //
   // Hands every record to `visit`: 8-aligned, of the size in its head, and of the right type. Ends
   // at the first error of `visit`. If no thread is there, there is no record, and that is no error.
   // Fails with kVanished if the process has executed another program since the first record of this
   // object, or if another process has its number now. Several threads may call this; they wait for
   // each other.
-  Status run(Kind kind, const ls_request& request, const Visitor& visit);
+  Status run(Kind kind, const ls_request& request, const Visitor& visit,
+             const PresetPlans& presets = {});
 
   Pid pid() const { return pid_; }
 

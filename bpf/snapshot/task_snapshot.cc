@@ -60,7 +60,7 @@ Result<ProcessSnapshot> snapshot_by_bpf(const BpfProcess& process, ProcessPlan p
   Status status =
       process.iterators().run(TaskIterators::Kind::kThreads, request_for(plan),
                               [&](std::span<const std::byte> bytes) -> Status {
-                                auto record = decode_thread(bytes, plan.facts.get());
+                                auto record = decode_thread(bytes, plan.meanings());
                                 if (!record) return std::move(record).error();
                                 const bool doubtful = record->pointer_lags && !record->ended &&
                                                       !(saved && *saved == SavedPointer::kTrue);
@@ -71,7 +71,8 @@ Result<ProcessSnapshot> snapshot_by_bpf(const BpfProcess& process, ProcessPlan p
                                   ++snapshot.vanished;
                                 }
                                 return {};
-                              });
+                              },
+                              plan.presets);
   if (!status) return std::move(status).error();
   if (snapshot.threads.empty()) {
     return Error{ErrorCode::kVanished,

@@ -57,7 +57,7 @@ char state_letter(std::uint32_t state, std::uint32_t exit_state) {
   return kLetters[static_cast<std::size_t>(std::bit_width(shown))];
 }
 
-Result<ThreadRecord> decode_thread(std::span<const std::byte> record, const ProcessFacts* facts) {
+Result<ThreadRecord> decode_thread(std::span<const std::byte> record, const Meanings& by) {
   const auto head = head_of<ls_thread_head>(record);
   if (!head) return malformed("no thread head");
   auto labels = open_labels(record.subspan(sizeof(*head)));
@@ -69,7 +69,7 @@ Result<ThreadRecord> decode_thread(std::span<const std::byte> record, const Proc
   thread.name.assign(comm, strnlen(comm, sizeof(head->comm)));
   thread.state = state_letter(head->state, head->exit_state);
   if (head->thread_pointer != 0) thread.thread_pointer = head->thread_pointer;
-  thread.seen = observation_of(*labels, facts);
+  thread.seen = observation_of(*labels, by);
   thread.ran = head->ran != 0;
   result.labels = *labels;
   result.pointer_lags = head->pointer_lags != 0;

@@ -22,9 +22,7 @@ struct ThreadRecord {
   bool ended = false;
   WireLabels labels;  // those of `thread.seen`, before any meaning; a view of the record
 };
-// `facts` are those of the process, which name keys. They may be null.
-Result<ThreadRecord> decode_thread(std::span<const std::byte> record,
-                                   const ProcessFacts* facts = nullptr);
+Result<ThreadRecord> decode_thread(std::span<const std::byte> record, const Meanings& by = {});
 
 // Returns the requested bytes, or kUnreadable if one of them cannot be read.
 Result<std::span<const std::byte>> decode_bytes(std::span<const std::byte> record,

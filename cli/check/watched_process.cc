@@ -186,7 +186,7 @@ void WatchedProcess::read_sets(const ThreadSnapshot& thread, const MemorySource&
     sample.publisher = publisher.path;
     sample.source = publisher.recipe.source;
     if (where.address) {
-      const ThreadState state = thread.state_read(plan_->facts.get());
+      const ThreadState state = thread.state_read(plan_->meanings());
       sample.check = find_source(sample.source)
                          ->check({.memory = memory,
                                   .variable = *where.address,

@@ -35,7 +35,7 @@ struct Fit {
   std::shared_ptr<LiveProcess> process;
   Pid pid{};
   Publisher publisher;
-  std::shared_ptr<const ProcessFacts> facts;
+  std::shared_ptr<const ProcessPlan> plan;
 };
 
 std::vector<Fit> find_fits(std::span<const Pid> pids, const ModulePresets& presets) {
@@ -45,11 +45,12 @@ std::vector<Fit> find_fits(std::span<const Pid> pids, const ModulePresets& prese
     auto process = LiveProcess::open(pid);
     if (!process) continue;
     std::shared_ptr<LiveProcess> shared = *std::move(process);
-    auto plan = planner.for_another_process().plan(OneLook(*shared));
-    if (!plan) continue;
+    auto planned = planner.for_another_process().plan(OneLook(*shared));
+    if (!planned) continue;
+    const auto plan = std::make_shared<const ProcessPlan>(*std::move(planned));
     for (const Publisher& publisher : plan->publishers) {
-      if (publisher.recipe.source != LS_SOURCE_PRESET) continue;
-      fits.push_back({shared, pid, publisher, plan->facts});
+      if (plan->presets.find(publisher.recipe) == nullptr) continue;
+      fits.push_back({shared, pid, publisher, plan});
     }
   }
   return fits;
@@ -61,7 +62,8 @@ std::string labels_now(const Fit& fit) {
   ThreadState thread;
   thread.tid = Tid{raw(fit.pid)};
   thread.name = name;
-  thread.facts = fit.facts.get();
+  thread.facts = fit.plan->facts.get();
+  thread.presets = &fit.plan->presets;
   thread.first = true;
   const Observation seen =
       observe(std::span(&fit.publisher.recipe, 1), thread, fit.process->memory());

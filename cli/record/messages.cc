@@ -100,14 +100,11 @@ std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps,
   return lines;
 }
 
-std::string waits_without_thread(const WithoutThreads& programs) {
+std::string waits_without_thread(const std::set<std::string_view>& waiting) {
   std::string who;
-  const auto add = [&](bool there, const char* name) {
-    if (there) who += (who.empty() ? "" : ", and ") + std::string(name);
-  };
-  add(programs.go, "goroutines of Go");
-  add(programs.node, "requests of node");
-  add(programs.asyncio, "tasks of asyncio");
+  for (const std::string_view one : waiting) {
+    who += (who.empty() ? "" : ", and ") + std::string(one);
+  }
   if (who.empty()) return {};
   return who +
          " have no thread while they wait, so the time of waits by label is not theirs: it shows "

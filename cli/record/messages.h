@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/profile/profile.h"
@@ -20,14 +22,9 @@ std::string describe_labels(const TrackedProcess& process);
 std::vector<std::string> ledger_problems(const Ledger& ledger, bool bpf_helps = false,
                                          bool lacks_mappings = true);
 
-// Programs in which what waits is mostly no thread.
-struct WithoutThreads {
-  bool go = false;
-  bool node = false;
-  bool asyncio = false;
-};
-// Returns what a recording of waits shows of them, as one sentence; empty if there are none.
-std::string waits_without_thread(const WithoutThreads& programs);
+// Returns what a recording of waits shows of programs in which what waits is mostly no thread
+// ("goroutines of Go"), as one sentence; empty if there are none.
+std::string waits_without_thread(const std::set<std::string_view>& waiting);
 
 // Returns one sentence about the functions of scripts, if interpreters ran; else empty.
 std::string functions_of_scripts(const Profile& profile);

@@ -74,7 +74,7 @@ Status Recorder::add(Pid pid, const PinnedProcesses* pins) {
     status = Error{ErrorCode::kVanished, "no process " + std::to_string(raw(pid))};
   }
   if (status) {
-    status = sampler_->set_process(pid, process->recipes());
+    status = sampler_->set_process(pid, process->recipes(), process->plan().presets);
     // The process has executed another program meanwhile. Its on_exec() will plan again.
     if (!status && status.error().code == ErrorCode::kVanished &&
         (kill(raw(pid), 0) == 0 || errno == EPERM)) {
@@ -355,7 +355,7 @@ void Recorder::plan(TrackedProcess& process) {
   }
   find_server(process);
   note_plan(process.pid(), process.plan());
-  Status status = sampler_->set_process(process.pid(), process.recipes());
+  Status status = sampler_->set_process(process.pid(), process.recipes(), process.plan().presets);
   if (status) return;
   if (status.error().code == ErrorCode::kVanished) {
     // Otherwise it has ended, or has executed another program meanwhile, which may be the one that

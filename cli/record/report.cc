@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <set>
 
 #include "cli/format/common/ledger_text.h"
 #include "cli/format/common/row_labels.h"
@@ -18,6 +19,7 @@
 #include "cli/text/text.h"
 #include "cli/unwind/missing_tables.h"
 #include "process/proc_fs.h"
+#include "sources/label_source.h"
 
 namespace labelscope::cli {
 namespace {
@@ -149,18 +151,19 @@ void RecordReport::say_variables_without_value() const {
 void RecordReport::say_waits_without_thread() const {
   if (!std::ranges::any_of(profile().values, [](const ValueType& value) { return is_wait(value); }))
     return;
-  WithoutThreads programs;
+  std::set<std::string_view> waiting;
   for (const auto& [key, process] : recorder_.processes()) {
     for (const Publisher& publisher : process->plan().publishers) {
-      programs.go |= publisher.recipe.source == LS_SOURCE_GO;
+      const LabelSource* source = find_source(publisher.recipe.source);
+      if (source != nullptr && !source->about.waiting.empty())
+        waiting.insert(source->about.waiting);
       // An addon of node has labels of another kind.
-      programs.node |=
-          publisher.recipe.source == LS_SOURCE_NODE || publisher.path.ends_with(".node");
+      if (publisher.path.ends_with(".node")) waiting.insert("requests of node");
     }
     // It has no part in a wait of the loop, so it need not be among the modules with samples.
-    programs.asyncio |= process->maps_file("/_asyncio.");
+    if (process->maps_file("/_asyncio.")) waiting.insert("tasks of asyncio");
   }
-  const std::string sentence = waits_without_thread(programs);
+  const std::string sentence = waits_without_thread(waiting);
   if (!sentence.empty()) log::info(sentence);
 }
 

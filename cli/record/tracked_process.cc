@@ -186,6 +186,7 @@ Status TrackedProcess::refresh(ProcessLabelReader& labels, const OneLook* look) 
 
 void TrackedProcess::adopt(ProcessPlan plan) {
   std::shared_ptr<const ProcessFacts> facts = std::exchange(plan.facts, std::move(plan_.facts));
+  plan.presets.keep(plan_.presets);
   plan_ = std::move(plan);
   adopt_facts(std::move(facts));
   // The plan was made with the facts that can be read now, which may be fewer than those that are
@@ -246,9 +247,10 @@ void TrackedProcess::watch_facts(Clock::time_point now) {
 }
 
 Observation TrackedProcess::decode(std::span<const std::byte> bytes) {
-  Observation seen = decode_label_bytes(bytes, facts() != nullptr ? facts() : user_facts_.get());
+  const Meanings known{facts() != nullptr ? facts() : user_facts_.get(), &plan_.presets};
+  Observation seen = decode_label_bytes(bytes, known);
   const bool unknown = (seen.flags & LS_UNKNOWN_KEY) != 0;
-  if (unknown && renew_facts(Clock::now())) seen = decode_label_bytes(bytes, facts());
+  if (unknown && renew_facts(Clock::now())) seen = decode_label_bytes(bytes, plan_.meanings());
   if (own_labels_) add_process_labels(*own_labels_, LS_MAX_PUBLISHERS, seen.labels);
   return seen;
 }

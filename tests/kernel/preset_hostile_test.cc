@@ -41,10 +41,11 @@ class Sampled {
     auto process = LiveProcess::open(server_.pid());
     REQUIRE(process);
     process_ = *std::move(process);
-    REQUIRE(sampler.set_process(server_.pid(), plan_.recipes()));
+    REQUIRE(sampler.set_process(server_.pid(), plan_.recipes(), plan_.presets));
   }
 
   PresetServer& server() { return server_; }
+  const PresetPlans& presets() const { return plan_.presets; }
   Pid pid() const { return server_.pid(); }
 
   // Returns what is read of its first thread without BPF.
@@ -79,6 +80,8 @@ class Run {
   // Fills the memory of a server, and compares the next sample of it.
   void compare(Sampled& hostile, const std::string& kind, unsigned seed) {
     INFO(hostile.server().name() << ", " << kind << ' ' << seed);
+    taken_.presets = hostile.presets();
+    taken_.presets.keep(sound_.presets());
     hostile.server().fill(kind, seed);
     const std::uint64_t since = now_ns();
     const std::string expected = hostile.read();

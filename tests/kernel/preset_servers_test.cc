@@ -78,7 +78,8 @@ TEST_CASE("preset servers: in each state the labels of samples are those that th
     INFO(server.name());
     const ProcessPlan plan = plan_with(shipped_preset(server.preset()).parse(), server.pid());
     REQUIRE(plan.publishers.size() == 1);
-    REQUIRE(sampler->set_process(server.pid(), plan.recipes()));
+    REQUIRE(sampler->set_process(server.pid(), plan.recipes(), plan.presets));
+    taken.presets.keep(plan.presets);
     if (!started) REQUIRE(sampler->start());
     started = true;
     for (const std::string& name : server.states()) {

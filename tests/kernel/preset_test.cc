@@ -1,12 +1,16 @@
 // A server with an entry for each process, as PostgreSQL has it, is sampled by a preset: what
 // each sample says is compared with what the sessions say of themselves.
+#include <bpf/bpf.h>
+
 #include <cmath>
 
+#include "bpf/load/preset_programs.h"
 #include "bpf/snapshot/task_snapshot.h"
 #include "kernel/sampling.h"
 #include "labelscope/explain.h"
 #include "labelscope/observe.h"
 #include "labelscope/preset_plan.h"
+#include "labelscope/unique_fd.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/rights.h"
@@ -39,7 +43,9 @@ struct Run {
 void sample_sessions(Run& run, unsigned checks) {
   TargetProcess server = start_status_server(paths::kStatusServer, kSessions);
   auto sampler = open_sampler({.frequency_hz = 999});
-  Status status = sampler->set_process(server.pid(), plan_server(server, checks).recipes());
+  const ProcessPlan plan = plan_server(server, checks);
+  run.taken.presets = plan.presets;
+  Status status = sampler->set_process(server.pid(), plan.recipes(), plan.presets);
   if (!status) FAIL(status.error().context);
   REQUIRE(sampler->start());
   start_sessions(server);
@@ -107,6 +113,29 @@ TEST_CASE("preset: samples of forked sessions have their own labels, from the fi
   };
   check_share(counts.with_query, running);
   check_share(counts.stale, stale);
+}
+
+TEST_CASE("preset: a program does not take the place of another one with its number") {
+  skip_without_bpf();
+  const TargetProcess server = start_status_server(paths::kStatusServer, 1);
+  const ProcessPlan plan = plan_server(server);
+  const std::vector<ls_tls_recipe> recipes = plan.recipes();
+  const std::uint32_t number = preset_number(recipes.at(0));
+  const UniqueFd map(bpf_map_create(BPF_MAP_TYPE_HASH, "presets", sizeof number,
+                                    sizeof(ls_preset_program), 1, nullptr));
+  REQUIRE(map.valid());
+  REQUIRE(put_preset_programs(map.get(), recipes, plan.presets));
+  REQUIRE(put_preset_programs(map.get(), recipes, plan.presets));
+  ls_preset_program program{};
+  REQUIRE(bpf_map_lookup_elem(map.get(), &number, &program) == 0);
+  program.step[0].value ^= 1;
+  REQUIRE(bpf_map_update_elem(map.get(), &number, &program, BPF_ANY) == 0);
+  const Status refused = put_preset_programs(map.get(), recipes, plan.presets);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().context == "the preset status 1 has the number of another one");
+  const Status unknown = put_preset_programs(map.get(), recipes, {});
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().code == ErrorCode::kNotFound);
 }
 
 TEST_CASE("preset: without one of its checks, labels are wrong") {

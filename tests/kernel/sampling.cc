@@ -40,7 +40,7 @@ void Taken::on_sample(const Sample& sample) {
   }
   one.kernel_stack.assign(sample.stack.kernel.begin(), sample.stack.kernel.end());
   one.stack_end = sample.stack.end;
-  one.seen = decode_label_bytes(sample.label_bytes);
+  one.seen = decode_label_bytes(sample.label_bytes, {.presets = &presets});
   one.seen.outcome = sample.outcome;
   one.seen.flags |= sample.flags;
   ++outcomes[sample.outcome];

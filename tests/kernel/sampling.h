@@ -61,6 +61,7 @@ class Taken : public EventHandler {
   std::vector<TakenMapping> mappings;
   std::size_t mappings_lost = 0;  // how often it was said that some are missing
   std::uint64_t mappings_lost_since_ns = 0;
+  PresetPlans presets;  // those of the processes, which a test adds
 };
 
 // Opens a sampler. Skips the test where the privilege for one is missing; any other refusal fails

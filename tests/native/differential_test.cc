@@ -270,7 +270,7 @@ TEST_CASE("walk_labels and label_walk: the kernel side and the reader agree on r
     RandomProcess process(chance);
     const auto& [memory, recipes] = process;
     const bool first = fake_first_thread;
-    Observation kernel = NativeReader(memory).observe(recipes, kTp, &facts);
+    Observation kernel = NativeReader(memory).observe(recipes, kTp, {&facts});
     Observation reader = labelscope::observe(recipes, {kTp, Tid{}, nullptr, &facts, first}, memory);
     INFO("seed " << seed);
     // The kernel side drops the reason of one publisher where another has a block. It finds out

@@ -23,7 +23,7 @@ Observation observe_both(const GoMemory& go, std::uint32_t number = kNumber, Add
       {&go.recipe, 1},
       {GoMemory::kThreadPointer, Tid{static_cast<std::int32_t>(number)}, &registers}, go.memory);
   const Observation kernel = NativeReader(go.memory).observe(
-      {&go.recipe, 1}, GoMemory::kThreadPointer, nullptr, number, x28);
+      {&go.recipe, 1}, GoMemory::kThreadPointer, {}, number, x28);
   CHECK(outcome_name(kernel.outcome) == outcome_name(reader.outcome));
   CHECK(kernel.flags == reader.flags);
   CHECK(kernel.labels == reader.labels);

@@ -28,16 +28,17 @@ class NativeReader {
       return status ? 0 : -14;
     };
     fake_preset = [](std::uint32_t number) -> const ls_preset_program* {
-      const auto plan = find_preset(number);
-      return plan ? &plan->program : nullptr;
+      const PresetPlan* plan = presets == nullptr ? nullptr : presets->find(number);
+      return plan != nullptr ? &plan->program : nullptr;
     };
   }
 
   // `thread_number` and `x28` are for recipes of Go.
   Observation observe(std::span<const ls_tls_recipe> recipes, Address thread_pointer,
-                      const ProcessFacts* facts = nullptr, std::uint32_t thread_number = 0,
+                      const Meanings& by = {}, std::uint32_t thread_number = 0,
                       std::uint64_t x28 = 0) {
     fake_thread_number = thread_number;
+    presets = by.presets;
     ls_recipes all{};
     all.count = static_cast<std::uint32_t>(recipes.size());
     std::copy(recipes.begin(), recipes.end(), all.recipe);
@@ -53,7 +54,7 @@ class NativeReader {
     const auto& answer = std::get<AnswerRecord>(*record);
     key_.clear();
     append_label_bytes(answer.labels, key_);
-    return observation_of(answer.labels, facts);
+    return observation_of(answer.labels, by);
   }
 
   // Reads a variable at a fixed place.
@@ -72,6 +73,7 @@ class NativeReader {
  private:
   static constexpr std::int64_t kThreadPointer = 0x7000'0000;
   static inline const FakeMemory* current = nullptr;
+  static inline const PresetPlans* presets = nullptr;
   std::vector<std::byte> record_;
   std::vector<std::byte> key_;
   std::uint64_t fault_address_ = 0;

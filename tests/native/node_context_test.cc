@@ -22,7 +22,7 @@ Observation observe_both(const NodeMemory& node) {
   ProcessFacts facts;
   facts.keys = {"route"};
   const Observation kernel =
-      NativeReader(node.memory).observe({&node.recipe, 1}, NodeMemory::kThreadPointer, &facts);
+      NativeReader(node.memory).observe({&node.recipe, 1}, NodeMemory::kThreadPointer, {&facts});
   const Observation seen =
       observe({&node.recipe, 1}, {NodeMemory::kThreadPointer, Tid{}, nullptr, &facts}, node.memory);
   CHECK(outcome_name(kernel.outcome) == outcome_name(seen.outcome));

@@ -315,8 +315,10 @@ PresetPlan plan_of(std::span<const ls_preset_step> steps, bool only_main_thread 
   return plan;
 }
 
-ThreadState thread_state(bool first = false, std::string_view name = {}) {
+ThreadState thread_state(const PresetPlans* presets, bool first = false,
+                         std::string_view name = {}) {
   ThreadState thread;
+  thread.presets = presets;
   thread.name = name;
   thread.thread_pointer = kThreadPointer;
   thread.tid = Tid{static_cast<int>(kThreadNumber)};
@@ -492,12 +494,13 @@ TEST_CASE("preset: the kernel side and the reader do what the description of a p
     std::ranges::fill(fake_thread_name, '\0');
     std::ranges::copy(name, fake_thread_name);
     const Expected expected = Model(plan.program, memory, located, name).run();
-    const ls_tls_recipe recipe = preset_recipe(plan);
+    PresetPlans presets;
+    const ls_tls_recipe recipe = presets.add(plan);
 
-    const Observation reader = observe({&recipe, 1}, thread_state(false, name), memory);
+    const Observation reader = observe({&recipe, 1}, thread_state(&presets, false, name), memory);
     native_soil(0xa5);
-    const Observation kernel =
-        NativeReader(memory).observe({&recipe, 1}, kThreadPointer, nullptr, kThreadNumber);
+    const Observation kernel = NativeReader(memory).observe(
+        {&recipe, 1}, kThreadPointer, {.presets = &presets}, kThreadNumber);
     for (const Observation* seen : {&reader, &kernel}) {
       INFO((seen == &reader ? "the reader" : "the kernel side"));
       REQUIRE(outcome_name(seen->outcome) == outcome_name(expected.outcome));
@@ -557,10 +560,12 @@ struct StatusEntry {
   }
 
   Observation seen_by_both(bool only_main_thread = false, bool first = true) {
-    const ls_tls_recipe recipe = preset_recipe(plan_of(steps(), only_main_thread));
+    PresetPlans presets;
+    const ls_tls_recipe recipe = presets.add(plan_of(steps(), only_main_thread));
     fake_first_thread = first;
-    const Observation kernel = NativeReader(memory).observe({&recipe, 1}, kThreadPointer);
-    Observation reader = observe({&recipe, 1}, thread_state(first), memory);
+    const Observation kernel =
+        NativeReader(memory).observe({&recipe, 1}, kThreadPointer, {.presets = &presets});
+    Observation reader = observe({&recipe, 1}, thread_state(&presets, first), memory);
     REQUIRE(outcome_name(kernel.outcome) == outcome_name(reader.outcome));
     REQUIRE(kernel.labels == reader.labels);
     return reader;
@@ -607,31 +612,38 @@ TEST_CASE("preset: each check of a status entry decides", "[status entry]") {
 
 TEST_CASE("preset: a status entry takes three reads") {
   StatusEntry entry;
-  const ls_tls_recipe recipe = preset_recipe(plan_of(StatusEntry::steps()));
+  PresetPlans presets;
+  const ls_tls_recipe recipe = presets.add(plan_of(StatusEntry::steps()));
   NativeReader reader(entry.memory);
   entry.memory.count_from_zero();
-  REQUIRE(reader.observe({&recipe, 1}, kThreadPointer).outcome == LS_LABELLED);
+  REQUIRE(reader.observe({&recipe, 1}, kThreadPointer, {.presets = &presets}).outcome ==
+          LS_LABELLED);
   CHECK(entry.memory.reads() == 3);
 }
 
 TEST_CASE("preset: what one thread leaves in a block is not seen in the next") {
   StatusEntry entry;
-  const ls_tls_recipe full = preset_recipe(plan_of(StatusEntry::steps()));
+  PresetPlans presets;
+  const ls_tls_recipe full = presets.add(plan_of(StatusEntry::steps()));
   // This program uses the block without having read it.
   const std::vector<ls_preset_step> steps{{LS_PRESET_FIELD, 4, 0, 8, StatusEntry::kQuery, 0},
                                           {LS_PRESET_EMIT, 0, 4, LS_VARIABLE_SIGNED, 8, 0},
                                           {LS_PRESET_EMIT_FIELD, 1, 0, LS_VARIABLE_ARRAY, 0, 8}};
-  const ls_tls_recipe bare = preset_recipe(plan_of(steps));
+  const ls_tls_recipe bare = presets.add(plan_of(steps));
   NativeReader reader(entry.memory);
-  REQUIRE(reader.observe({&full, 1}, kThreadPointer).outcome == LS_LABELLED);
-  CHECK(reader.observe({&bare, 1}, kThreadPointer).labels == LabelSet{{"label0", "0", 0}});
+  const Meanings by{.presets = &presets};
+  REQUIRE(reader.observe({&full, 1}, kThreadPointer, by).outcome == LS_LABELLED);
+  CHECK(reader.observe({&bare, 1}, kThreadPointer, by).labels == LabelSet{{"label0", "0", 0}});
 }
 
-TEST_CASE("preset: a recipe whose program is not kept says so") {
+TEST_CASE("preset: a recipe whose program is not known says so") {
   StatusEntry entry;
-  ls_tls_recipe recipe = preset_recipe(plan_of(StatusEntry::steps()));
-  recipe.parameters[0] = ~0U;
-  CHECK(NativeReader(entry.memory).observe({&recipe, 1}, kThreadPointer).outcome ==
+  PresetPlans presets;
+  ls_tls_recipe recipe = presets.add(plan_of(StatusEntry::steps()));
+  recipe.parameters[0] ^= 1;
+  const Meanings by{.presets = &presets};
+  CHECK(NativeReader(entry.memory).observe({&recipe, 1}, kThreadPointer, by).outcome ==
         LS_UNREADABLE_NO_RECIPE);
-  CHECK(observe({&recipe, 1}, thread_state(), entry.memory).outcome == LS_UNREADABLE_NO_RECIPE);
+  CHECK(observe({&recipe, 1}, thread_state(&presets), entry.memory).outcome ==
+        LS_UNREADABLE_NO_RECIPE);
 }

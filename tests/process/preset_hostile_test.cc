@@ -53,7 +53,7 @@ class Reader {
     recipes_ = plan_.recipes();
     REQUIRE_FALSE(recipes_.empty());
     for (const ThreadSnapshot& thread : snapshot().threads) {
-      threads_.push_back(thread.state_read(plan_.facts.get()));
+      threads_.push_back(thread.state_read(plan_.meanings()));
     }
   }
 

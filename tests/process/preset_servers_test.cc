@@ -72,7 +72,7 @@ void check_threads(const Reader& reader, Pid pid, const std::string& first,
   const Seen seen = look_at(pid, reader.plan);
   REQUIRE_FALSE(seen.snapshot.threads.empty());
   for (const ThreadSnapshot& thread : seen.snapshot.threads) {
-    CHECK(told_of(reader, thread.seen, thread.state_read(reader.plan.facts.get()), *seen.process) ==
+    CHECK(told_of(reader, thread.seen, thread.state_read(reader.plan.meanings()), *seen.process) ==
           (thread.first ? first : other));
   }
 }
@@ -120,7 +120,7 @@ class Checks {
     for (const ThreadSnapshot& thread : seen.snapshot.threads) {
       const std::string truth = thread.first ? state.first : state.other;
       for (const auto& [without, reader] : readers) {
-        const ThreadState of = thread.state_read(reader.plan.facts.get());
+        const ThreadState of = thread.state_read(reader.plan.meanings());
         const Observation now = observe(reader.plan.recipes(), of, seen.process->memory());
         if (told_of(reader, now, of, *seen.process) != truth) unneeded_.erase(without);
       }
@@ -227,6 +227,7 @@ TEST_CASE("preset servers: values of two owners that take turns are never paired
   REQUIRE(process);
   ThreadState thread;
   thread.first = true;
+  thread.presets = &reader.plan.presets;
   for (int i = 0; i < 20'000; ++i) {
     ++seen[told(observe(reader.plan.recipes(), thread, (*process)->memory()))];
   }

@@ -75,6 +75,7 @@ TEST_CASE("preset: a process that is read while it runs never has another's labe
     const auto memory = open_process_memory(*pid);
     ThreadState thread;
     thread.first = true;
+    thread.presets = &plan.presets;
     for (int i = 0; i < 50; ++i) readings.push_back({*pid, observe(recipes, thread, *memory)});
   }
   CHECK(check(readings, server) > 100);

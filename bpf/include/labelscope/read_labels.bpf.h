@@ -230,7 +230,7 @@ LS_FUNCTION __u32 ls_walk_publisher(LS_OF_TASK __u32 index, __u64 variable, __u3
 static __always_inline __u32 ls_walk_recipe(LS_OF_TASK __u32 index, __u32 source, __u64 variable,
                                             __u32 publisher) {
 #ifdef LS_WITH_PRESETS
-  if (LS_WANTS_PRESETS && source == LS_SOURCE_PRESET)
+  if (LS_WANTS_PRESETS && LS_IS_SOURCE_OF(LS_PROGRAM_SOURCES, source))
     return ls_walk_preset(LS_TASK index, variable, publisher);
 #endif
   (void)source;

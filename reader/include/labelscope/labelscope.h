@@ -226,8 +226,9 @@ LS_API ls_bytes ls_publisher_named(const ls_plan* plan, size_t publisher);
 LS_API const struct ls_tls_recipe* ls_publisher_recipe(const ls_plan* plan, size_t publisher);
 
 /* Returns the program of a publisher by a preset, for the BPF map of programs: your program runs it
- * (read_labels.bpf.h, LS_WITH_PRESETS) where the recipe names its number, the key in that map. NULL
- * and 0 for another publisher. */
+ * (read_labels.bpf.h, LS_WITH_PRESETS) where the recipe names its number, the key in that map.
+ * Equal programs with equal keys have the same number, in whatever process. NULL and 0 for another
+ * publisher. */
 LS_API const struct ls_preset_program* ls_publisher_program(const ls_plan* plan, size_t publisher);
 LS_API uint32_t ls_publisher_program_number(const ls_plan* plan, size_t publisher);
 
@@ -303,9 +304,8 @@ LS_API ls_error_code ls_read_thread_at(const ls_target* target, const ls_plan* p
 LS_API ls_error_code ls_decode_labels(const void* bytes, size_t size, ls_observation** observation,
                                       ls_error* error);
 /* Does the same with the plan of the process that the bytes are from. Some publishers
- * (OpenTelemetry's) send numbers for keys, and the plan has their names, which the process
- * publishes. Without them such labels are left out, and LS_UNKNOWN_KEY is set: then plan again, and
- * decode again. */
+ * (OpenTelemetry's, and presets) send numbers for keys, and the plan has their names. Without them
+ * such labels are left out, and LS_UNKNOWN_KEY is set: then plan again, and decode again. */
 LS_API ls_error_code ls_decode_labels_of(const ls_plan* plan, const void* bytes, size_t size,
                                          ls_observation** observation, ls_error* error);
 LS_API void ls_free_observation(ls_observation* observation);

@@ -16,6 +16,7 @@
 
 namespace labelscope {
 
+class PresetPlans;    // preset_plan.h
 struct ProcessFacts;  // process_facts.h
 
 struct Located {
@@ -32,6 +33,14 @@ struct ThreadState {
   const ProcessFacts* facts = nullptr;   // those of its process; null if it has none
   bool first = false;                    // true if its number is the process's
   std::string_view name{};  // at most 15 bytes; empty if it is not known, or not asked for
+  const PresetPlans* presets = nullptr;  // those of its process's plan; null if it has none
+};
+
+// What is known of a process for all its threads, beside its recipes. Without it, bytes that were
+// read of a thread may lack their meaning. Both may be null.
+struct Meanings {
+  const ProcessFacts* facts = nullptr;
+  const PresetPlans* presets = nullptr;
 };
 
 Located locate(const ls_tls_recipe& recipe, Address thread_pointer, const MemorySource& memory);

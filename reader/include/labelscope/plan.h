@@ -18,6 +18,7 @@
 #include "labelscope/finding.h"
 #include "labelscope/ids.h"
 #include "labelscope/inspect.h"
+#include "labelscope/observe.h"
 #include "labelscope/plan_trace.h"
 #include "labelscope/preset_plan.h"
 #include "labelscope/process_facts.h"
@@ -75,6 +76,7 @@ struct ProcessPlan {
   // What the process publishes once for all its threads, and keys of variables; null if there is
   // neither.
   std::shared_ptr<const ProcessFacts> facts;
+  PresetPlans presets;  // those that recipes of publishers name
   std::vector<MissingVariable> missing;
   std::vector<MissingPreset> missing_presets;
   // Whether a preset of PlannerOptions::noticed is for one of its libraries, by symbols. Its
@@ -83,6 +85,8 @@ struct ProcessPlan {
   // Returns the publishers' recipes, as observe() takes them, and one without a way where a
   // publisher is hidden.
   std::vector<ls_tls_recipe> recipes() const;
+  // Returns what bytes mean that were read by these recipes. It points into this plan.
+  Meanings meanings() const { return {facts.get(), &presets}; }
   // Returns whether the labels of some publisher need what the process publishes about itself.
   bool needs_facts() const;
   // Returns in words why there are no publishers; nothing if there are some.

@@ -51,6 +51,8 @@ struct PresetPlan {
   // Only the first thread of the process has these labels: it reads variables of the process, which
   // say nothing of the other threads. `base` is not used then.
   bool only_main_thread = false;
+  // PresetPlans::add() sets it.
+  std::uint32_t number = 0;
 
   static constexpr ls_tls_recipe located_at_zero() {
     ls_tls_recipe recipe{};
@@ -59,21 +61,29 @@ struct PresetPlan {
   }
 };
 
-// Recipes, programs in the kernel and the values that come from there name a plan by a number.
-// Plans with the same program, keys and names have one number, so that the children of a server
-// share that of their parent. A plan is kept for as long as this program runs: recipes in maps of
-// the kernel may be used by processes that are not known yet. Only kMostPresets are kept, the
-// latest ones. All of this is thread-safe.
-inline constexpr std::size_t kMostPresets = 4096;
-std::uint32_t keep_preset(PresetPlan plan);
-// Returns null if there is none of this number, or it was kept too long ago.
-std::shared_ptr<const PresetPlan> find_preset(std::uint32_t number);
-// Makes the recipe of a plan, which is kept.
-ls_tls_recipe preset_recipe(PresetPlan plan);
-// Returns the number of a recipe's plan.
+// The plans of the presets of one process. The plan of the process owns them, and whoever has its
+// recipes needs them, too: recipes, programs in the kernel and the values that come from there name
+// a plan by a number. That is a digest of the plan's content, never 0. So plans with the same
+// program, keys and names have one number, and the processes of a server share it.
+class PresetPlans {
+ public:
+  // Returns the recipe that names the plan.
+  ls_tls_recipe add(PresetPlan plan);
+  // Adds those of an earlier plan of the process, since values may still come that were read by it;
+  // of many the latest.
+  void keep(const PresetPlans& earlier);
+  // Return null if there is none, or if the recipe names none.
+  const PresetPlan* find(std::uint32_t number) const;
+  const PresetPlan* find(const ls_tls_recipe& recipe) const;
+  // Returns whether one of them reads ThreadState::name.
+  bool read_thread_name() const;
+
+ private:
+  static constexpr std::size_t kMost = std::size_t{4} * LS_MAX_PUBLISHERS;
+  std::vector<std::shared_ptr<const PresetPlan>> plans_;  // the latest first
+};
+// Returns the number of the plan that a recipe names; 0 if it names none.
 std::uint32_t preset_number(const ls_tls_recipe& recipe);
-// Returns whether the recipe is that of a plan that reads ThreadState::name.
-bool reads_thread_name(const ls_tls_recipe& recipe);
 // Returns what is wrong with a program ("step 3 reads 5 bytes"); nothing if it may run. The walk
 // bounds everything once more, but it does not say what was wrong.
 std::optional<std::string> refuse_program(const ls_preset_program& program);

@@ -131,8 +131,7 @@ struct ls_preset_program {
 
 /* The parameters of its recipe. */
 struct ls_preset_recipe {
-  /* number of the preset in this run of labelscope (preset_plan.h); the key of its program in BPF
-   * maps */
+  /* number of the preset (PresetPlans in preset_plan.h); the key of its program in BPF maps */
   __u32 preset;
   __u32 reserved;
   __u64 unused[3];

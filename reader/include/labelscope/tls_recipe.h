@@ -55,8 +55,15 @@ enum ls_source {
   LS_SOURCE_PRESET = 7,         /* what a preset finds: parameters are a struct ls_preset_recipe */
   LS_SOURCE_COUNT = 8
 };
-/* A bit for each source whose walk sends keys and values; the others send raw blocks. */
+/* What distinguishes sources for those who do not know them by name: a bit for each source. */
+/* Its walk sends keys and values; that of any other sends raw blocks. */
 #define LS_WORD_SOURCES (1U << LS_SOURCE_CUSTOM_LABELS | 1U << LS_SOURCE_GO)
+/* Its walk asks which number, or name, the current thread has. So it reads no other thread. */
+#define LS_CURRENT_SOURCES (1U << LS_SOURCE_GO | 1U << LS_SOURCE_PRESET)
+/* Its recipes name a program (preset_program.h), which is its walk. */
+#define LS_PROGRAM_SOURCES (1U << LS_SOURCE_PRESET)
+#define LS_IS_SOURCE_OF(sources, source) \
+  ((source) < LS_SOURCE_COUNT && ((sources) & 1U << (source)) != 0)
 
 struct ls_tls_recipe {
   __s64 offset;        /* bytes: from the thread pointer, within the TLS block, or from address 0 */

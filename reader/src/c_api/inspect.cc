@@ -80,7 +80,7 @@ ls_verdict ls_inspected_verdict(const ls_inspection* inspection) {
 }
 
 enum ls_source ls_inspected_source(const ls_inspection* inspection) {
-  return inspection == nullptr ? LS_SOURCE_CUSTOM_LABELS : inspection->file.source;
+  return inspection == nullptr ? ls_source{} : inspection->file.source;
 }
 
 ls_bytes ls_inspected_source_name(const ls_inspection* inspection) {

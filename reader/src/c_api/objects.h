@@ -18,7 +18,6 @@
 #include "labelscope/memory.h"
 #include "labelscope/observe.h"
 #include "labelscope/plan.h"
-#include "labelscope/preset_plan.h"
 #include "labelscope/target.h"
 #include "sources/preset/file_preset.h"
 #include "sources/preset/preset_file.h"
@@ -75,7 +74,6 @@ struct ls_plan {
   labelscope::ProcessPlan plan;
   std::vector<ls_tls_recipe> recipes;  // those of plan.publishers, as observe() takes them
   std::vector<ModuleFinding> findings;
-  std::vector<std::shared_ptr<const labelscope::PresetPlan>> presets;  // by publisher; may be null
   std::string absence;
   bool may_miss_publisher = false;  // snapshot.h
   std::string program;              // what it was made for: program_of()

@@ -11,8 +11,6 @@ std::unique_ptr<ls_plan> flatten(ProcessPlan planned, const ls_target& target) {
   auto plan = std::make_unique<ls_plan>();
   for (std::size_t i = 0; i < planned.publishers.size(); ++i) {
     const Publisher& publisher = planned.publishers[i];
-    const bool by_preset = publisher.recipe.source == LS_SOURCE_PRESET;
-    plan->presets.push_back(by_preset ? find_preset(preset_number(publisher.recipe)) : nullptr);
     for (const Finding& finding : publisher.findings) {
       plan->findings.push_back({i, publisher.path, finding});
     }
@@ -56,6 +54,11 @@ Result<std::unique_ptr<ls_plan>> make_plan(ls_target& target) {
 
 const Publisher* publisher_at(const ls_plan* plan, std::size_t index) {
   return element(plan == nullptr ? nullptr : &plan->plan.publishers, index);
+}
+
+const PresetPlan* preset_at(const ls_plan* plan, std::size_t index) {
+  const Publisher* found = publisher_at(plan, index);
+  return found == nullptr ? nullptr : plan->plan.presets.find(found->recipe);
 }
 
 const ls_plan::ModuleFinding* module_finding_at(const ls_plan* plan, std::size_t index) {
@@ -111,13 +114,13 @@ const struct ls_tls_recipe* ls_publisher_recipe(const ls_plan* plan, size_t publ
 }
 
 const struct ls_preset_program* ls_publisher_program(const ls_plan* plan, size_t publisher) {
-  const auto* found = element(plan == nullptr ? nullptr : &plan->presets, publisher);
-  return found == nullptr || *found == nullptr ? nullptr : &(*found)->program;
+  const PresetPlan* preset = preset_at(plan, publisher);
+  return preset == nullptr ? nullptr : &preset->program;
 }
 
 uint32_t ls_publisher_program_number(const ls_plan* plan, size_t publisher) {
-  if (ls_publisher_program(plan, publisher) == nullptr) return 0;
-  return preset_number(publisher_at(plan, publisher)->recipe);
+  const PresetPlan* preset = preset_at(plan, publisher);
+  return preset == nullptr ? 0 : preset->number;
 }
 
 size_t ls_finding_count(const ls_plan* plan) { return plan == nullptr ? 0 : plan->findings.size(); }

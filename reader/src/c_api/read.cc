@@ -49,6 +49,7 @@ Observation observe_with(const ls_plan& plan, const ThreadState& thread,
     return {LS_UNREADABLE_NO_THREAD_POINTER, 0, {}};
   ThreadState state = thread;
   state.facts = plan.plan.facts.get();
+  state.presets = &plan.plan.presets;
   Observation seen = observe(plan.recipes, state, memory);
   if (plan.may_miss_publisher && seen.outcome == LS_UNLABELLED) {
     return {LS_UNREADABLE_NO_RECIPE, 0, {}};
@@ -82,7 +83,7 @@ Result<std::unique_ptr<ls_observation>> decode(std::span<const std::byte> bytes,
   auto labels = open_labels(bytes);
   if (!labels) return std::move(labels).error();
   auto observation = std::make_unique<ls_observation>();
-  observation->seen = observation_of(*labels, plan == nullptr ? nullptr : plan->plan.facts.get());
+  observation->seen = observation_of(*labels, plan == nullptr ? Meanings() : plan->plan.meanings());
   return observation;
 }
 

@@ -77,17 +77,15 @@ std::string record_line(const LoaderRecordTrace& record) {
          distance_from("the thread pointer", *record.static_offset) + " in every thread";
 }
 
-std::string preset_words(const ls_tls_recipe& recipe) {
-  const auto plan = find_preset(preset_number(recipe));
-  if (!plan) return "one that is no longer kept";
-  return plan->name + ", a program of " + std::to_string(plan->program.count) + " steps for " +
-         (plan->only_main_thread ? "the first thread" : "every thread");
+std::string preset_words(const PresetPlan& preset) {
+  return preset.name + ", a program of " + std::to_string(preset.program.count) + " steps for " +
+         (preset.only_main_thread ? "the first thread" : "every thread");
 }
 
-std::string recipe_line(const Publisher& publisher) {
+std::string recipe_line(const Publisher& publisher, const PresetPlans& presets) {
   const ls_tls_recipe& recipe = publisher.recipe;
   const std::string model = "  recipe (" + std::string(access_model_name(publisher.model)) + "): ";
-  if (publisher.model == AccessModel::kPreset) return model + preset_words(recipe);
+  if (const PresetPlan* preset = presets.find(recipe)) return model + preset_words(*preset);
   switch (recipe.kind) {
     case LS_TP_OFFSET:
       return model + "the variable is at " + distance_from("the thread pointer", recipe.offset) +
@@ -142,7 +140,7 @@ void explain_module(const ProcessPlan& plan, const ModuleTrace& module,
   for (const SlotTrace& slot : module.slots) steps.push_back(slot_line(module, slot));
   if (module.record) steps.push_back(record_line(*module.record));
   if (module.publisher && *module.publisher < plan.publishers.size()) {
-    steps.push_back(recipe_line(plan.publishers[*module.publisher]));
+    steps.push_back(recipe_line(plan.publishers[*module.publisher], plan.presets));
   } else if (!module.shares_with.empty()) {
     steps.push_back("  the loader bound its variable to that of " + module.shares_with +
                     ", which is read already");

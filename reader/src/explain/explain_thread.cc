@@ -135,6 +135,7 @@ Explanation explain_thread(const ProcessPlan& plan, const ThreadState& thread,
   Explanation explanation;
   ThreadState state = thread;
   state.facts = plan.facts.get();
+  state.presets = &plan.presets;
   explanation.steps.push_back("thread pointer " + hex(thread.thread_pointer));
   if (plan.publishers.empty()) {
     explanation.steps.emplace_back(

@@ -327,6 +327,7 @@ void Planning::publish(Sought& sought, const Module& module, ModuleTrace& seen, 
                       std::move(named)};
   publisher.findings.insert(publisher.findings.end(), seen.file.findings.begin(),
                             seen.file.findings.end());
+  plan_.presets.keep(access.presets);
   if (publisher.recipe.kind == LS_RECIPE_NOT_RELOCATED) plan_.plan_again = true;
   // The order of labels must not depend on where a library is mapped.
   const auto place = std::ranges::upper_bound(
@@ -358,7 +359,7 @@ void Planning::look_for_title(const NamedVariable& variable, Sought& sought) {
   ModuleTrace seen;
   seen.path = program.path;
   seen.named = variable.named();
-  seen.file.source = LS_SOURCE_VARIABLE;
+  seen.file.source = variable.about.number;
   seen.file.executable = true;
   publish(sought, program, seen, **std::move(title));
   if (trace_ != nullptr) trace_->modules.push_back(std::move(seen));

@@ -10,6 +10,7 @@
 
 #include "labelscope/finding.h"
 #include "labelscope/plan_trace.h"
+#include "labelscope/preset_plan.h"
 #include "labelscope/target.h"
 #include "labelscope/tls_recipe.h"
 #include "process/modules.h"
@@ -24,6 +25,7 @@ struct AccessPlan {
   // Why the module is no publisher after all (of a source that finds this out last).
   std::optional<Finding> refused{};
   std::string named{};  // Publisher::named, if reaching it has given it a name
+  PresetPlans presets{};  // the one that the recipe names
 };
 
 // The fix if a core file lacks memory that is needed.

@@ -41,7 +41,7 @@ class NotingMemory final : public MemorySource {
 };
 
 ThreadSnapshot read_thread(const CoreFile& core, const CoreThread& thread,
-                           const std::vector<ls_tls_recipe>& recipes, const ProcessFacts* facts,
+                           const std::vector<ls_tls_recipe>& recipes, const Meanings& by,
                            const NotingMemory& memory) {
   ThreadSnapshot seen;
   seen.tid = thread.tid;
@@ -55,7 +55,7 @@ ThreadSnapshot read_thread(const CoreFile& core, const CoreThread& thread,
     seen.problem = no_thread_pointer(core.machine());
     return seen;
   }
-  seen.seen = observe(recipes, seen.state_read(facts), memory);
+  seen.seen = observe(recipes, seen.state_read(by), memory);
   if (is_unreadable(seen.seen.outcome)) seen.problem = memory.lacking();
   return seen;
 }
@@ -100,7 +100,7 @@ Result<ProcessSnapshot> snapshot_core(const CoreFile& core, ProcessPlan plan,
   if (!mappings) return mappings.error();
   for (const CoreThread& thread : core.threads()) {
     const NotingMemory memory(core.memory(), *mappings);
-    ThreadSnapshot seen = read_thread(core, thread, recipes, snapshot.plan.facts.get(), memory);
+    ThreadSnapshot seen = read_thread(core, thread, recipes, snapshot.plan.meanings(), memory);
     if (core.truncated() && seen.seen.outcome == LS_UNREADABLE_NO_RECIPE) {
       seen.problem = "the label variable could not be located: the core file is cut short";
     }

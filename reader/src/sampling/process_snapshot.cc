@@ -49,7 +49,8 @@ class ThreadReader {
         options_(options),
         unwinder_(unwinder),
         recipes_(plan.recipes()),
-        facts_(plan.facts) {}
+        facts_(plan.facts),
+        presets_(plan.presets) {}
 
   // Reads every thread that was not read yet. Fails with kVanished or kPermission if nothing could
   // be read.
@@ -77,6 +78,7 @@ class ThreadReader {
   Unwinder* unwinder_;
   std::vector<ls_tls_recipe> recipes_;
   std::shared_ptr<const ProcessFacts> facts_;
+  PresetPlans presets_;
   std::set<Tid> seen_;
   std::vector<ThreadSnapshot> done_;
   std::map<Tid, ThreadSnapshot> late_;  // not read yet, because they have not stopped
@@ -271,7 +273,7 @@ void ThreadReader::look_at_held(ThreadSnapshot& thread) {
 }
 
 void ThreadReader::observe_at(ThreadSnapshot& thread) {
-  thread.seen = observe(recipes_, thread.state_read(facts_.get()), process_.memory());
+  thread.seen = observe(recipes_, thread.state_read({facts_.get(), &presets_}), process_.memory());
 }
 
 void ThreadReader::set_problem(ThreadSnapshot& thread, const Error& error) {

@@ -77,7 +77,8 @@ class PtraceSampler final : public Sampler {
   explicit PtraceSampler(const PtraceSamplerOptions& options)
       : options_(options), period_(1'000'000'000 / options.frequency_hz), threads_(options) {}
 
-  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override;
+  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes,
+                     const PresetPlans& presets) override;
   Status set_running_process(Pid pid) override;
   Status remove_process(Pid pid) override;
   ProcessKey key_of(Pid pid) const override {
@@ -130,7 +131,8 @@ class PtraceSampler final : public Sampler {
 
 // ---- processes
 
-Status PtraceSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipes) {
+Status PtraceSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipes,
+                                  const PresetPlans& presets) {
   if (recipes.size() > LS_MAX_PUBLISHERS) {
     return Error{ErrorCode::kLimit, "a process can have " + std::to_string(LS_MAX_PUBLISHERS) +
                                         " publishers of labels, not " +
@@ -142,7 +144,7 @@ Status PtraceSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipe
       return Error{ErrorCode::kVanished, "process " + std::to_string(raw(pid)) +
                                              " has ended or executed another program meanwhile"};
     }
-    known->second->set_recipes(recipes);
+    known->second->set_recipes(recipes, presets);
     return {};
   }
   if (processes_.size() >= options_.max_processes) {
@@ -154,14 +156,14 @@ Status PtraceSampler::set_process(Pid pid, std::span<const ls_tls_recipe> recipe
   const SampledProcess* other = processes_.empty() ? nullptr : processes_.begin()->second.get();
   auto process = SampledProcess::open(pid, options_, nullptr, other);
   if (!process) return std::move(process).error();
-  (*process)->set_recipes(recipes);
+  (*process)->set_recipes(recipes, presets);
   (*process)->begin_life(++lives_);
   processes_[pid] = *std::move(process);
   return {};
 }
 
 Status PtraceSampler::set_running_process(Pid pid) {
-  Status status = set_process(pid, {&kNotPlanned, 1});
+  Status status = set_process(pid, {&kNotPlanned, 1}, {});
   if (status) processes_[pid]->threads().start_over();
   return status;
 }

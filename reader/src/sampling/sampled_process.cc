@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "labelscope/preset_plan.h"
 #include "process/copied_text.h"
 #include "sources/label_source.h"
 
@@ -36,7 +35,7 @@ Result<std::unique_ptr<SampledProcess>> SampledProcess::open(Pid pid,
   sampled->program_ = *program;
   const bool forked = parent != nullptr && parent->program_ == *program;
   if (forked) {
-    sampled->recipes_ = parent->recipes_;
+    sampled->set_recipes(parent->recipes_, parent->presets_);
     sampled->mappings_hash_ = parent->mappings_hash_;
     sampled->executable_ = parent->executable_;
   } else {
@@ -57,7 +56,7 @@ bool SampledProcess::adopt_program() {
   auto program = RunningProgram::of(*process_);
   if (!program) return false;
   program_ = *program;
-  recipes_ = {kNotPlanned};
+  set_recipes({&kNotPlanned, 1}, {});
   executable_.clear();
   mappings_hash_ = 0;
   threads_.revive();
@@ -67,13 +66,11 @@ bool SampledProcess::adopt_program() {
 }
 
 Tid SampledProcess::number_inside(Tid tid) const {
-  return any_of(recipes_, &LabelSource::About::needs_number_inside) ? process_->number_inside(tid)
-                                                                    : Tid{};
+  return any_of(recipes_, LS_CURRENT_SOURCES) ? process_->number_inside(tid) : Tid{};
 }
 
 std::string SampledProcess::thread_name(Tid tid) const {
-  return std::ranges::any_of(recipes_, reads_thread_name) ? process_->thread_name(tid)
-                                                          : std::string();
+  return presets_.read_thread_name() ? process_->thread_name(tid) : std::string();
 }
 
 bool SampledProcess::exists() const {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "labelscope/preset_plan.h"
 #include "labelscope/target.h"
 #include "process/running_program.h"
 #include "sampling/ptrace_sampler.h"
@@ -39,6 +40,7 @@ class SampledProcess {
   // Returns null if stacks are not wanted.
   Unwinder* unwinder() const { return unwinder_.get(); }
   const std::vector<ls_tls_recipe>& recipes() const { return recipes_; }
+  const PresetPlans& presets() const { return presets_; }
   // Returns LiveProcess::number_inside(), which is read only for a label source that needs it.
   Tid number_inside(Tid tid) const;
   // Returns LiveProcess::thread_name(), which is read only for a preset that needs it.
@@ -50,8 +52,9 @@ class SampledProcess {
   // Call this after an exec: it takes up the new program, with no recipes and no known mappings.
   // Returns false if the process has ended, or is about to.
   bool adopt_program();
-  void set_recipes(std::span<const ls_tls_recipe> recipes) {
+  void set_recipes(std::span<const ls_tls_recipe> recipes, const PresetPlans& presets) {
     recipes_.assign(recipes.begin(), recipes.end());
+    presets_ = presets;
   }
   // Returns whether the process exists and is not a zombie.
   bool exists() const;
@@ -69,6 +72,7 @@ class SampledProcess {
   ThreadList threads_;
   RunningProgram program_;
   std::vector<ls_tls_recipe> recipes_;
+  PresetPlans presets_;
   std::unique_ptr<Unwinder> unwinder_;
   std::size_t mappings_hash_ = 0;
   std::vector<Mapping> executable_;  // by address

@@ -1,7 +1,7 @@
 // A Sampler takes samples of chosen processes, each with its thread's labels. Every way of sampling
 // has this interface (BPF: bpf/sampling/sampler.h; stopping threads: ptrace_sampler.h).
 //
-//   sampler->set_process(pid, recipes);        any time, any number of processes
+//   sampler->set_process(pid, recipes, presets);  any time, any number of processes
 //   sampler->start();
 //   while (...) sampler->drain(handler, 50ms); the handler gets samples and what processes do
 //   sampler->stop(handler);                    the last samples; the counters are final
@@ -20,6 +20,7 @@
 
 #include "labelscope/ids.h"
 #include "labelscope/label.h"
+#include "labelscope/preset_plan.h"
 #include "labelscope/result.h"
 #include "labelscope/tls_recipe.h"
 #include "labelscope/unique_fd.h"
@@ -179,10 +180,15 @@ class Sampler {
 
   // Samples the process from now on, or replaces its recipes (without any, its samples are
   // unlabelled). The recipes are for the program that it ran at the last on_exec(), or at the first
-  // call, whatever it executes meanwhile; so call this once before planning, with kNotPlanned.
+  // call, whatever it executes meanwhile; so call this once before planning, with kNotPlanned. The
+  // presets are those that the recipes name.
   // Fails with kLimit if there are too many recipes or processes. Fails with kVanished if the
   // process has replaced its program since, and another on_exec() comes; or if it has ended.
-  virtual Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) = 0;
+  virtual Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes,
+                             const PresetPlans& presets) = 0;
+  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) {
+    return set_process(pid, recipes, {});
+  }
   // This is for a process that joins after start(), and has run before: its time until now is not
   // counted. Its recipe is kNotPlanned.
   virtual Status set_running_process(Pid pid) { return set_process(pid, {&kNotPlanned, 1}); }

@@ -48,11 +48,16 @@ struct ThreadSnapshot {
   // an update.
   bool ran = false;
 
-  // Returns the state that observe() and explain_thread() take; it points to this snapshot. `facts`
-  // are those of the plan.
-  ThreadState state_read(const ProcessFacts* facts = nullptr) const {
-    return {
-        thread_pointer.value_or(0), inside, registers ? &*registers : nullptr, facts, first, name};
+  // Returns the state that observe() and explain_thread() take; it points to this snapshot. The
+  // meanings are those of the plan.
+  ThreadState state_read(const Meanings& by = {}) const {
+    return {.thread_pointer = thread_pointer.value_or(0),
+            .tid = inside,
+            .registers = registers ? &*registers : nullptr,
+            .facts = by.facts,
+            .first = first,
+            .name = name,
+            .presets = by.presets};
   }
 };
 

@@ -107,8 +107,12 @@ ThreadSampler::Seen ThreadSampler::look_at(SampledProcess& process, Tid tid,
   label_bytes_.clear();
   const std::string name = process.thread_name(tid);
   seen.labels = observe_as_bytes(process.recipes(),
-                                 {*thread_pointer, process.number_inside(tid), &*registers, nullptr,
-                                  raw(tid) == raw(process.pid()), name},
+                                 {.thread_pointer = *thread_pointer,
+                                  .tid = process.number_inside(tid),
+                                  .registers = &*registers,
+                                  .first = raw(tid) == raw(process.pid()),
+                                  .name = name,
+                                  .presets = &process.presets()},
                                  process.memory(), label_bytes_);
   if (process.unwinder() != nullptr) {
     seen.stack = process.unwinder()->unwind(*registers, process.memory(), deadline);

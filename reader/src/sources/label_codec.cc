@@ -126,7 +126,7 @@ void append_label_bytes(const WireLabels& labels, std::vector<std::byte>& bytes)
   }
 }
 
-void append_label_bytes(const LabelSet& labels, std::vector<std::byte>& bytes) {
+void append_label_bytes(const LabelSet& labels, std::vector<std::byte>& bytes, ls_source source) {
   std::size_t size = 0;
   for (const Label& label : labels) {
     size += sizeof(LabelHead) + label.key.size() + label.value.size();
@@ -134,10 +134,10 @@ void append_label_bytes(const LabelSet& labels, std::vector<std::byte>& bytes) {
   LabelWriter writer(bytes, size);
   for (const Label& label : labels) {
     // LS_MAX_LABEL_BYTES is far below 2^16.
-    writer.put(
-        {label.publisher, LS_SOURCE_CUSTOM_LABELS, static_cast<std::uint16_t>(label.key.size()),
-         static_cast<std::uint16_t>(label.value.size())},
-        label.key.data(), label.value.data());
+    writer.put({label.publisher, static_cast<std::uint8_t>(source),
+                static_cast<std::uint16_t>(label.key.size()),
+                static_cast<std::uint16_t>(label.value.size())},
+               label.key.data(), label.value.data());
   }
 }
 
@@ -147,7 +147,7 @@ Observation observe_as_bytes(std::span<const ls_tls_recipe> recipes, const Threa
                     [&](const LabelSource& source, const ThreadView& view) {
                       if (source.sends_words()) {
                         Observation one = source.read(view);
-                        append_label_bytes(std::exchange(one.labels, {}), bytes);
+                        append_label_bytes(std::exchange(one.labels, {}), bytes, source.about.number);
                         return one;
                       }
                       const RawReading raw = source.take(view);
@@ -156,7 +156,7 @@ Observation observe_as_bytes(std::span<const ls_tls_recipe> recipes, const Threa
                     });
 }
 
-Observation decode_label_bytes(std::span<const std::byte> bytes, const ProcessFacts* facts) {
+Observation decode_label_bytes(std::span<const std::byte> bytes, const Meanings& by) {
   Observation total;
   Observation words;
   bool first = true;
@@ -175,7 +175,7 @@ Observation decode_label_bytes(std::span<const std::byte> bytes, const ProcessFa
     if (source == nullptr) continue;
     if (!source->sends_words()) {
       finish_words();
-      merge(source->decode(reader.value, publisher, facts));
+      merge(source->decode(reader.value, publisher, by));
       continue;
     }
     if (!words.labels.empty() && words.labels.back().publisher != publisher) finish_words();
@@ -186,10 +186,10 @@ Observation decode_label_bytes(std::span<const std::byte> bytes, const ProcessFa
   return total;
 }
 
-Observation observation_of(const WireLabels& labels, const ProcessFacts* facts) {
+Observation observation_of(const WireLabels& labels, const Meanings& by) {
   std::vector<std::byte> bytes;
   append_label_bytes(labels, bytes);
-  Observation seen = decode_label_bytes(bytes, facts);
+  Observation seen = decode_label_bytes(bytes, by);
   if (labels.outcome != LS_LABELLED) seen.outcome = labels.outcome;
   seen.flags |= labels.flags;
   // There are blocks with nothing in them. (A preset may leave out every value that it was sent.)

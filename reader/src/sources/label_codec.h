@@ -34,21 +34,20 @@ Result<WireLabels> open_labels(std::span<const std::byte> bytes);
 
 // Appends label bytes, without the gaps of the blocks.
 void append_label_bytes(const WireLabels& labels, std::vector<std::byte>& bytes);
-void append_label_bytes(const LabelSet& labels, std::vector<std::byte>& bytes);
+void append_label_bytes(const LabelSet& labels, std::vector<std::byte>& bytes,
+                        ls_source source = {});  // any that sends words
 
-// Does what observe() does, but with label bytes in place of labels. Their meaning by the facts of
-// the process is found out later, when the thread is no longer held.
+// Does what observe() does, but with label bytes in place of labels. What they mean is found out
+// later, when the thread is no longer held.
 Observation observe_as_bytes(std::span<const ls_tls_recipe> recipes, const ThreadState& thread,
                              const MemorySource& memory, std::vector<std::byte>& bytes);
 
 // The result is labelled; unlabelled if there are no bytes; unreadable if raw bytes give no label.
 // `flags` has only what decoding finds (LS_DUPLICATE_KEY, LS_KEY_CONFLICT, LS_UNKNOWN_KEY, ...);
-// add the sample's. `facts` are those of the process that the bytes are from, which name keys; null
-// if it publishes none.
-Observation decode_label_bytes(std::span<const std::byte> bytes,
-                               const ProcessFacts* facts = nullptr);
+// add the sample's. The meanings are those of the process that the bytes are from.
+Observation decode_label_bytes(std::span<const std::byte> bytes, const Meanings& by = {});
 
 // Returns outcome, flags and labels at once.
-Observation observation_of(const WireLabels& labels, const ProcessFacts* facts = nullptr);
+Observation observation_of(const WireLabels& labels, const Meanings& by = {});
 
 }  // namespace labelscope

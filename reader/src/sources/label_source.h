@@ -70,6 +70,9 @@ struct ThreadView {
   const Target* process = nullptr;  // for a check that needs its mappings
 
   const ProcessFacts* facts() const { return thread == nullptr ? nullptr : thread->facts; }
+  Meanings meanings() const {
+    return thread == nullptr ? Meanings() : Meanings{thread->facts, thread->presets};
+  }
 };
 
 // What a BPF program would send for a thread, in a raw block.
@@ -134,7 +137,10 @@ class LabelSource {
     bool usual = false;                   // what messages mean that name no source
     bool needs_facts = false;             // its labels need process facts (process_facts.h)
     bool facts_adapt_walk = false;        // and so does its walk: see adapt()
-    bool needs_number_inside = false;     // its walk needs ThreadState::tid, of the process's own
+    // Its raw bytes begin with IDs: so many bytes, and the keys that these have.
+    std::uint8_t id_bytes = 0;
+    std::span<const std::string_view> ids = {};
+    std::string_view waiting = {};  // what waits there without a thread: "goroutines of Go"
     // If true, a file that declares labels which no reader can read is a publisher without a
     // recipe, so that its threads are unreadable; otherwise it is a refusal.
     bool publishes_anyway = false;
@@ -189,13 +195,13 @@ class LabelSource {
     return {};
   }
   // These are for a source that sends raw blocks (label_blocks.h): its bytes, and the labels of
-  // such bytes, which are hostile. `facts` are those of the process, and may be null.
+  // such bytes, which are hostile.
   virtual RawReading take(const ThreadView&) const { return {}; }
   virtual Observation decode(std::span<const std::byte>, std::uint8_t /*publisher*/,
-                             const ProcessFacts*) const {
+                             const Meanings&) const {
     return {LS_UNREADABLE_MALFORMED, 0, {}};
   }
-  bool sends_words() const { return (LS_WORD_SOURCES & 1U << about.number) != 0; }
+  bool sends_words() const { return LS_IS_SOURCE_OF(LS_WORD_SOURCES, about.number); }
 };
 
 // Returns the sources by which a file can be a publisher by itself: all but the variables that
@@ -206,6 +212,8 @@ const LabelSource* find_source(unsigned number);
 // Returns whether one of the recipes is for a source of which `flag` is true: any_of(recipes,
 // &LabelSource::About::needs_facts).
 bool any_of(std::span<const ls_tls_recipe> recipes, bool LabelSource::About::*flag);
+// The same for bits of sources (tls_recipe.h): any_of(recipes, LS_CURRENT_SOURCES).
+bool any_of(std::span<const ls_tls_recipe> recipes, unsigned sources);
 // Does what observe() does, with `read(source, view)` for the content of a variable.
 template <class Read>
 Observation observe_by(std::span<const ls_tls_recipe> recipes, const ThreadState& thread,

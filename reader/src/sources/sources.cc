@@ -61,6 +61,12 @@ bool any_of(std::span<const ls_tls_recipe> recipes, bool LabelSource::About::*fl
   });
 }
 
+bool any_of(std::span<const ls_tls_recipe> recipes, unsigned sources) {
+  return std::ranges::any_of(recipes, [&](const ls_tls_recipe& recipe) {
+    return LS_IS_SOURCE_OF(sources, recipe.source);
+  });
+}
+
 unsigned precedence(unsigned source) {
   static constexpr std::array kFirstToLast{
       LS_SOURCE_CUSTOM_LABELS, LS_SOURCE_OTEL_CONTEXT, LS_SOURCE_NODE,
@@ -98,7 +104,7 @@ void ReadingStory::add_outcome(const Observation& seen) {
 Observation LabelSource::read(const ThreadView& thread) const {
   const RawReading raw = take(thread);
   if (raw.outcome != LS_LABELLED) return {raw.outcome, raw.flags, {}};
-  Observation seen = decode(raw.bytes, thread.publisher, thread.facts());
+  Observation seen = decode(raw.bytes, thread.publisher, thread.meanings());
   seen.flags |= raw.flags;
   return seen;
 }

@@ -84,7 +84,9 @@ class Machine final : public Sampler {
     first.ran_ns = first.before_ns = below(500) * kMs;
   }
 
-  Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
+  Status set_process(Pid, std::span<const ls_tls_recipe>, const PresetPlans&) override {
+    return {};
+  }
   Status set_before_exec(Pid, UniqueFd) override { return {}; }
   Status remove_process(Pid) override { return {}; }
   ProcessKey key_of(Pid pid) const override {

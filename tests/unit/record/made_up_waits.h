@@ -67,7 +67,9 @@ class MadeUpWaits final : public Sampler {
 
   MadeUpWaits(std::uint64_t seed, const WaitFaults& faults);
 
-  Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
+  Status set_process(Pid, std::span<const ls_tls_recipe>, const PresetPlans&) override {
+    return {};
+  }
   Status set_before_exec(Pid, UniqueFd) override { return {}; }
   Status remove_process(Pid) override { return {}; }
   ProcessKey key_of(Pid pid) const override {

@@ -209,7 +209,7 @@ TEST_CASE("messages: without a sample, only what can still help is advised") {
 
 TEST_CASE("messages: who waits without a thread is said once for all") {
   CHECK(waits_without_thread({}).empty());
-  CHECK(waits_without_thread({.go = true}).starts_with("goroutines of Go have no thread"));
-  CHECK(waits_without_thread({.node = true, .asyncio = true})
+  CHECK(waits_without_thread({"goroutines of Go"}).starts_with("goroutines of Go have no thread"));
+  CHECK(waits_without_thread({"tasks of asyncio", "requests of node"})
             .starts_with("requests of node, and tasks of asyncio have no thread"));
 }

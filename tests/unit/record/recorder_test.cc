@@ -28,7 +28,7 @@ namespace {
 // has replaced its program.
 class SamplerOfAnExec final : public Sampler {
  public:
-  Status set_process(Pid, std::span<const ls_tls_recipe> recipes) override {
+  Status set_process(Pid, std::span<const ls_tls_recipe> recipes, const PresetPlans&) override {
     const bool planned = recipes.empty() || recipes[0].kind != LS_RECIPE_NOT_RELOCATED;
     if (planned && !told_)
       return Error{ErrorCode::kVanished, "it has executed another program meanwhile"};
@@ -135,7 +135,8 @@ namespace {
 class SamplerOfManyExecs final : public Sampler {
  public:
   explicit SamplerOfManyExecs(std::vector<Pid> pids) : pids_(std::move(pids)) {}
-  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes) override {
+  Status set_process(Pid pid, std::span<const ls_tls_recipe> recipes,
+                     const PresetPlans&) override {
     if (recipes.empty()) planned_.insert(pid);
     return {};
   }
@@ -220,7 +221,7 @@ namespace {
 class SamplerOfAFork final : public Sampler {
  public:
   explicit SamplerOfAFork(Pid child) : child_(child) {}
-  Status set_process(Pid, std::span<const ls_tls_recipe>) override {
+  Status set_process(Pid, std::span<const ls_tls_recipe>, const PresetPlans&) override {
     ++set_;
     return {};
   }
@@ -296,7 +297,9 @@ TEST_CASE("recorder: what is mapped is planned at once and three times more, as 
 class SamplerOfShortLives final : public Sampler {
  public:
   explicit SamplerOfShortLives(int children) : children_(children) {}
-  Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
+  Status set_process(Pid, std::span<const ls_tls_recipe>, const PresetPlans&) override {
+    return {};
+  }
   Status remove_process(Pid) override { return {}; }
   ProcessKey key_of(Pid pid) const override { return {pid, 1}; }
   Status start() override { return {}; }
@@ -388,12 +391,12 @@ class SamplerOfAScript final : public Sampler {
  public:
   using Step = std::function<void(EventHandler&)>;
   explicit SamplerOfAScript(std::vector<Step> steps) : steps_(std::move(steps)) {}
-  Status set_process(Pid, std::span<const ls_tls_recipe>) override {
+  Status set_process(Pid, std::span<const ls_tls_recipe>, const PresetPlans&) override {
     ++set;
     return {};
   }
   Status set_sampled_process(Pid pid) override {
-    if (!forgets) return set_process(pid, {&kNotPlanned, 1});
+    if (!forgets) return set_process(pid, {&kNotPlanned, 1}, {});
     return Error{ErrorCode::kVanished, "it is sampled no longer"};
   }
   Status remove_process(Pid) override { return {}; }

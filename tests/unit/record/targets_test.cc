@@ -24,7 +24,9 @@ namespace {
 // A sampler that accepts every process, and sees nothing.
 class IdleSampler final : public Sampler {
  public:
-  Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
+  Status set_process(Pid, std::span<const ls_tls_recipe>, const PresetPlans&) override {
+    return {};
+  }
   Status remove_process(Pid) override { return {}; }
   ProcessKey key_of(Pid pid) const override { return {pid, 1}; }
   Status start() override { return {}; }

@@ -31,7 +31,9 @@ class Churn final : public Sampler {
  public:
   static constexpr int kSamplesOfTurn = 80;
 
-  Status set_process(Pid, std::span<const ls_tls_recipe>) override { return {}; }
+  Status set_process(Pid, std::span<const ls_tls_recipe>, const PresetPlans&) override {
+    return {};
+  }
   Status remove_process(Pid) override { return {}; }
   Status set_before_exec(Pid, UniqueFd) override { return {}; }
   ProcessKey key_of(Pid pid) const override { return {pid, 1}; }

@@ -25,6 +25,7 @@ struct Record {
   std::array<std::byte, 8> transaction_id;
 };
 static_assert(sizeof(Record) == 37);
+constexpr std::string_view kIds[] = {"trace_id", "span_id", "transaction_id"};
 
 LabelSet labels_of(const Record& record, std::uint8_t publisher) {
   LabelSet labels;
@@ -61,7 +62,11 @@ ls_outcome outcome_of(const Walk& seen) {
 }  // namespace
 
 ElasticContext::ElasticContext()
-    : LabelSource({.number = LS_SOURCE_ELASTIC, .name = kSymbol, .variable_symbol = kSymbol}) {}
+    : LabelSource({.number = LS_SOURCE_ELASTIC,
+                   .name = kSymbol,
+                   .variable_symbol = kSymbol,
+                   .id_bytes = sizeof(Record),
+                   .ids = kIds}) {}
 
 // Its description requires this name; every other file that exports the variable is read, too.
 bool ElasticContext::is_publisher_name(std::string_view path) const {
@@ -82,7 +87,7 @@ RawReading ElasticContext::take(const ThreadView& thread) const {
 }
 
 Observation ElasticContext::decode(std::span<const std::byte> raw, std::uint8_t publisher,
-                                   const ProcessFacts*) const {
+                                   const Meanings&) const {
   Record record;
   if (raw.size() != sizeof record) return {LS_UNREADABLE_MALFORMED, 0, {}};
   std::memcpy(&record, raw.data(), sizeof record);

@@ -29,7 +29,7 @@ class ElasticContext final : public LabelSource {
   RawReading take(const ThreadView& thread) const override;
   ReadingStory explain(const ThreadView& thread) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
-                     const ProcessFacts* facts) const override;
+                     const Meanings& by) const override;
 };
 
 }  // namespace labelscope

@@ -84,7 +84,7 @@ GoLabels::GoLabels()
     : LabelSource({.number = LS_SOURCE_GO,
                    .name = "runtime/pprof",
                    .sign = "a runtime of Go",
-                   .needs_number_inside = true,
+                   .waiting = "goroutines of Go",
                    .publishes_anyway = true}) {}
 
 Status GoLabels::find(const ElfImage& image, bool, FileInspection& file) const {

@@ -212,7 +212,10 @@ NodeContext::NodeContext()
                    .name = kSymbol,
                    .variable_symbol = kSymbol,
                    .needs_facts = true,
-                   .facts_adapt_walk = true}) {}
+                   .facts_adapt_walk = true,
+                   .id_bytes = otel::kIdBytes,
+                   .ids = otel::kIds,
+                   .waiting = "requests of node"}) {}
 
 bool NodeContext::is_publisher_name(std::string_view) const { return false; }
 
@@ -242,8 +245,8 @@ RawReading NodeContext::take(const ThreadView& thread) const {
 }
 
 Observation NodeContext::decode(std::span<const std::byte> raw, std::uint8_t publisher,
-                                const ProcessFacts* facts) const {
-  return otel::decode(raw, publisher, facts);
+                                const Meanings& by) const {
+  return otel::decode(raw, publisher, by.facts);
 }
 
 ReadingStory NodeContext::explain(const ThreadView& thread) const {

@@ -28,7 +28,6 @@ std::optional<otel::RecordReading> walk(const MemorySource& memory, Address vari
   return otel::read_record(memory, memory.untagged(*pointer));
 }
 
-constexpr std::string_view kIds[] = {"trace_id", "span_id"};
 constexpr UpdateRule kUpdates{
     .torn = otel::kTornUpdate,
     .what = "a record",
@@ -38,7 +37,7 @@ constexpr UpdateRule kUpdates{
     .api = "otel_context_",
     .by_pointer = true,
     .hides = true,
-    .together = kIds};
+    .together = otel::kIds};
 
 // Judges how the code of a library reaches the variable.
 void judge_access(FileInspection& file) {
@@ -72,7 +71,9 @@ OtelContext::OtelContext()
                    .variable_symbol = kSymbol,
                    .rules = otel::rules(),
                    .updates = &kUpdates,
-                   .needs_facts = true}) {}
+                   .needs_facts = true,
+                   .id_bytes = otel::kIdBytes,
+                   .ids = otel::kIds}) {}
 
 // Its writers have many names, and all export the variable.
 bool OtelContext::is_publisher_name(std::string_view) const { return false; }
@@ -107,8 +108,8 @@ RawReading OtelContext::take(const ThreadView& thread) const {
 }
 
 Observation OtelContext::decode(std::span<const std::byte> raw, std::uint8_t publisher,
-                                const ProcessFacts* facts) const {
-  return otel::decode(raw, publisher, facts);
+                                const Meanings& by) const {
+  return otel::decode(raw, publisher, by.facts);
 }
 
 ReadingStory OtelContext::explain(const ThreadView& thread) const {

@@ -23,7 +23,7 @@ class OtelContext final : public LabelSource {
   SetCheck check(const ThreadView& thread) const override;
   std::vector<Address> likely_words(const MemorySource& memory, Address variable) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
-                     const ProcessFacts* facts) const override;
+                     const Meanings& by) const override;
 };
 
 }  // namespace labelscope

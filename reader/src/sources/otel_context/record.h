@@ -78,6 +78,10 @@ std::string_view name_of(std::uint8_t key, const ProcessFacts* facts);
 // Adds an ID in hexadecimal digits, unless all of it is 0, which means that it is not set.
 void add_id(std::span<const std::byte> id, const char* key, std::uint8_t publisher,
             LabelSet& labels);
+// The IDs at the front of a record.
+inline constexpr std::string_view kIds[] = {"trace_id", "span_id"};
+inline constexpr std::uint8_t kIdBytes = sizeof(Head::trace_id) + sizeof(Head::span_id);
+
 // Adds trace_id and span_id.
 void add_ids(const Head& head, std::uint8_t publisher, LabelSet& labels);
 

@@ -146,16 +146,14 @@ class RunStory {
 
 ReadingStory Preset::explain(const ThreadView& thread) const {
   ReadingStory told;
-  if (thread.recipe == nullptr) return told;
-  const std::uint32_t number = preset_number(*thread.recipe);
-  const auto plan = find_preset(number);
-  if (!plan) {
-    told.steps.emplace_back("the preset is no longer known");
+  const PresetPlan* plan = plan_of(thread);
+  if (plan == nullptr) {
+    told.steps.emplace_back("the plan has no preset of this recipe");
     return told;
   }
   told.steps.push_back("preset " + plan->name + ":");
   std::vector<PresetTraceStep> trace;
-  run_preset(plan->program, number, thread, &trace);
+  run_preset(*plan, thread, &trace);
   RunStory story(*plan, told);
   for (const PresetTraceStep& seen : trace) story.tell(seen);
   const Observation read_now = read(thread);

@@ -33,7 +33,7 @@ AccessPlan ModulePresetSource::reach(const Reachable& publisher) const {
   AccessPlan access;
   access.model = AccessModel::kPreset;
   access.named = "preset " + plan.name;
-  access.recipe = preset_recipe(std::move(plan));
+  access.recipe = access.presets.add(std::move(plan));
   return access;
 }
 

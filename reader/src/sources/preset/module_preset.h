@@ -13,8 +13,7 @@ class ModulePresetSource final : public Preset {
  public:
   // `preset` must outlive this object.
   explicit ModulePresetSource(const ModulePreset& preset)
-      : Preset({.number = LS_SOURCE_PRESET, .name = preset.name(), .needs_number_inside = true}),
-        preset_(preset) {}
+      : Preset({.number = LS_SOURCE_PRESET, .name = preset.name()}), preset_(preset) {}
 
   Status find(const ElfImage& image, bool everything, FileInspection& file) const override;
   // A preset that matches and cannot be compiled gives a plan with a reason.

@@ -44,6 +44,11 @@ class LabelReader {
 
 }  // namespace
 
+const PresetPlan* plan_of(const ThreadView& thread) {
+  const PresetPlans* presets = thread.meanings().presets;
+  return presets == nullptr || thread.recipe == nullptr ? nullptr : presets->find(*thread.recipe);
+}
+
 std::vector<SourceDetail> Preset::details(const FileInspection& file) const {
   const auto* matched = dynamic_cast<const MatchedPreset*>(file.own.get());
   if (matched == nullptr) return {};
@@ -51,13 +56,11 @@ std::vector<SourceDetail> Preset::details(const FileInspection& file) const {
 }
 
 RawReading Preset::take(const ThreadView& thread) const {
-  if (thread.recipe == nullptr) return {LS_UNREADABLE_NO_RECIPE, 0, {}};
-  const std::uint32_t number = preset_number(*thread.recipe);
-  const auto plan = find_preset(number);
-  if (!plan) return {LS_UNREADABLE_NO_RECIPE, 0, {}};
-  PresetReading before = run_preset(plan->program, number, thread);
+  const PresetPlan* plan = plan_of(thread);
+  if (plan == nullptr) return {LS_UNREADABLE_NO_RECIPE, 0, {}};
+  PresetReading before = run_preset(*plan, thread);
   for (int i = 1; i < kMostReadings; ++i) {
-    PresetReading now = run_preset(plan->program, number, thread);
+    PresetReading now = run_preset(*plan, thread);
     if (is_equal(before, now)) return std::move(now.raw);
     before = std::move(now);
   }
@@ -65,13 +68,13 @@ RawReading Preset::take(const ThreadView& thread) const {
 }
 
 Observation Preset::decode(std::span<const std::byte> raw, std::uint8_t publisher,
-                           const ProcessFacts* /*facts*/) const {
+                           const Meanings& by) const {
   Observation malformed{LS_UNREADABLE_MALFORMED, 0, {}};
   LabelReader reader(raw);
   ls_preset_labels head{};
   if (!reader.take(head) || head.count > LS_PRESET_STEPS) return malformed;
-  const auto plan = find_preset(head.preset);
-  if (!plan) return {LS_UNREADABLE_NO_RECIPE, 0, {}};
+  const PresetPlan* plan = by.presets == nullptr ? nullptr : by.presets->find(head.preset);
+  if (plan == nullptr) return {LS_UNREADABLE_NO_KEYS, LS_UNKNOWN_KEY, {}};
   Observation seen;
   for (std::uint32_t i = 0; i < head.count; ++i) {
     ls_preset_label label{};

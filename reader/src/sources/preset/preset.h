@@ -22,11 +22,14 @@ struct MatchedPreset final : SourceInspection {
   std::string name;  // of the preset
 };
 
+// Returns the plan that the recipe of a thread names; null if it is not known.
+const PresetPlan* plan_of(const ThreadView& thread);
+
 // Reads all of them.
 class Preset : public LabelSource {
  public:
   Preset()
-      : LabelSource({.number = LS_SOURCE_PRESET, .name = "preset", .needs_number_inside = true}) {}
+      : LabelSource({.number = LS_SOURCE_PRESET, .name = "preset"}) {}
   bool is_publisher_name(std::string_view) const override { return false; }
   bool declares(const FileInspection& file) const override { return file.own != nullptr; }
   void judge(std::string_view, FileInspection&) const override {}
@@ -36,7 +39,7 @@ class Preset : public LabelSource {
   // are the same once more, the check has held after the value was read, too.
   RawReading take(const ThreadView& thread) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
-                     const ProcessFacts* facts) const override;
+                     const Meanings& by) const override;
   ReadingStory explain(const ThreadView& thread) const override;
 
  protected:

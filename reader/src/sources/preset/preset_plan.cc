@@ -1,11 +1,10 @@
-// This keeps the plans of presets, and checks their programs.
+// This gives the plans of presets their numbers, and checks their programs.
 #include "labelscope/preset_plan.h"
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
-#include <mutex>
-#include <unordered_map>
+#include <functional>
+#include <utility>
 
 namespace labelscope {
 namespace {
@@ -26,43 +25,9 @@ std::string content_of(const PresetPlan& plan) {
   return bytes;
 }
 
-class KeptPresets {
- public:
-  std::uint32_t keep(PresetPlan plan) {
-    std::string content = content_of(plan);
-    const std::lock_guard lock(mutex_);
-    const auto known = numbers_.find(content);
-    if (known != numbers_.end()) return known->second;
-    if (kept_.size() == kMostPresets) {
-      numbers_.erase(kept_.front().content);
-      kept_.pop_front();
-      ++first_;
-    }
-    const auto number = first_ + static_cast<std::uint32_t>(kept_.size());
-    numbers_.emplace(content, number);
-    kept_.push_back({std::move(content), std::make_shared<const PresetPlan>(std::move(plan))});
-    return number;
-  }
-  std::shared_ptr<const PresetPlan> find(std::uint32_t number) {
-    const std::lock_guard lock(mutex_);
-    const std::uint32_t index = number - first_;
-    return index < kept_.size() ? kept_[index].plan : nullptr;
-  }
-
- private:
-  struct Kept {
-    std::string content;
-    std::shared_ptr<const PresetPlan> plan;
-  };
-  std::mutex mutex_;
-  std::uint32_t first_ = 1;  // number of the first one that is kept; 0 is none
-  std::deque<Kept> kept_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;
-};
-
-KeptPresets& kept_presets() {
-  static KeptPresets all;
-  return all;
+std::uint32_t digest_of(const PresetPlan& plan) {
+  const std::uint64_t hash = std::hash<std::string>()(content_of(plan));
+  return std::max(static_cast<std::uint32_t>(hash ^ hash >> 32), 1U);
 }
 
 bool is_width(unsigned size) { return size == 1 || size == 2 || size == 4 || size == 8; }
@@ -169,37 +134,54 @@ std::string step_problem(const ls_preset_step& step, std::size_t left) {
 
 }  // namespace
 
-std::uint32_t keep_preset(PresetPlan plan) { return kept_presets().keep(std::move(plan)); }
-
-std::shared_ptr<const PresetPlan> find_preset(std::uint32_t number) {
-  return kept_presets().find(number);
-}
-
-std::uint32_t preset_number(const ls_tls_recipe& recipe) {
-  ls_preset_recipe parameters{};
-  static_assert(sizeof recipe.parameters == sizeof parameters);
-  std::memcpy(&parameters, recipe.parameters, sizeof parameters);
-  return parameters.preset;
-}
-
-bool reads_thread_name(const ls_tls_recipe& recipe) {
-  if (recipe.source != LS_SOURCE_PRESET) return false;
-  const auto plan = find_preset(preset_number(recipe));
-  return plan && std::ranges::any_of(plan->program.step, [](const ls_preset_step& step) {
-           return step.op == LS_PRESET_EMIT_NAME;
-         });
-}
-
-ls_tls_recipe preset_recipe(PresetPlan plan) {
+ls_tls_recipe PresetPlans::add(PresetPlan plan) {
+  plan.number = digest_of(plan);
   ls_tls_recipe recipe = plan.base;
   if (plan.only_main_thread) {
     recipe = {};
     recipe.kind = LS_FIRST_THREAD_AT_ADDRESS;
   }
   recipe.source = LS_SOURCE_PRESET;
-  const ls_preset_recipe parameters{keep_preset(std::move(plan)), 0, {}};
+  const ls_preset_recipe parameters{plan.number, 0, {}};
   std::memcpy(recipe.parameters, &parameters, sizeof parameters);
+  if (find(plan.number) == nullptr) {
+    plans_.insert(plans_.begin(), std::make_shared<const PresetPlan>(std::move(plan)));
+  }
   return recipe;
+}
+
+void PresetPlans::keep(const PresetPlans& earlier) {
+  for (const auto& plan : earlier.plans_) {
+    if (plans_.size() >= kMost) return;
+    if (find(plan->number) == nullptr) plans_.push_back(plan);
+  }
+}
+
+const PresetPlan* PresetPlans::find(std::uint32_t number) const {
+  const auto found =
+      std::ranges::find_if(plans_, [&](const auto& plan) { return plan->number == number; });
+  return found == plans_.end() ? nullptr : found->get();
+}
+
+const PresetPlan* PresetPlans::find(const ls_tls_recipe& recipe) const {
+  const std::uint32_t number = preset_number(recipe);
+  return number == 0 ? nullptr : find(number);
+}
+
+bool PresetPlans::read_thread_name() const {
+  return std::ranges::any_of(plans_, [](const auto& plan) {
+    return std::ranges::any_of(plan->program.step, [](const ls_preset_step& step) {
+      return step.op == LS_PRESET_EMIT_NAME;
+    });
+  });
+}
+
+std::uint32_t preset_number(const ls_tls_recipe& recipe) {
+  if (!LS_IS_SOURCE_OF(LS_PROGRAM_SOURCES, recipe.source)) return 0;
+  ls_preset_recipe parameters{};
+  static_assert(sizeof recipe.parameters == sizeof parameters);
+  std::memcpy(&parameters, recipe.parameters, sizeof parameters);
+  return parameters.preset;
 }
 
 std::optional<std::string> refuse_program(const ls_preset_program& program) {

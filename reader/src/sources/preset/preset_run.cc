@@ -86,12 +86,12 @@ void note_comparison(const ls_preset_run& run, const ls_preset_step& step,
 
 }  // namespace
 
-PresetReading run_preset(const ls_preset_program& program, std::uint32_t number,
-                         const ThreadView& thread, std::vector<PresetTraceStep>* trace) {
+PresetReading run_preset(const PresetPlan& plan, const ThreadView& thread,
+                         std::vector<PresetTraceStep>* trace) {
   const ThreadState state = thread.thread == nullptr ? ThreadState() : *thread.thread;
   ls_preset_host host{thread.memory, static_cast<std::uint32_t>(raw(state.tid)), state.name};
   ls_preset_run run;
-  run.program = program;
+  run.program = plan.program;
   ls_preset_begin(&run, thread.variable, state.thread_pointer);
   PresetReading reading;
   for (unsigned at = 0; at < LS_PRESET_END;) {
@@ -102,7 +102,7 @@ PresetReading run_preset(const ls_preset_program& program, std::uint32_t number,
   }
   reading.raw = {static_cast<ls_outcome>(ls_preset_outcome(&run)), run.flags, {}};
   if (reading.raw.outcome != LS_LABELLED) return reading;
-  const ls_preset_labels head{number, run.count};
+  const ls_preset_labels head{plan.number, run.count};
   std::memcpy(host.labels.data(), &head, sizeof head);
   const std::span bytes = std::as_bytes(std::span(host.labels)).first(run.used);
   reading.raw.bytes.assign(bytes.begin(), bytes.end());

@@ -31,9 +31,8 @@ struct PresetReading {
   std::vector<std::uint64_t> compared;
 };
 
-// Runs the program that `number` names (keep_preset()) once. If there is a trace, it gets each step
-// that was done.
-PresetReading run_preset(const ls_preset_program& program, std::uint32_t number,
-                         const ThreadView& thread, std::vector<PresetTraceStep>* trace = nullptr);
+// Runs the program of the plan once. If there is a trace, it gets each step that was done.
+PresetReading run_preset(const PresetPlan& plan, const ThreadView& thread,
+                         std::vector<PresetTraceStep>* trace = nullptr);
 
 }  // namespace labelscope

@@ -83,7 +83,9 @@ ThreadContext::ThreadContext()
                    .name = THREAD_CONTEXT_SYMBOL,
                    .variable_symbol = THREAD_CONTEXT_SYMBOL,
                    .rules = context_v1::rules(),
-                   .updates = &kUpdates}) {}
+                   .updates = &kUpdates,
+                   .id_bytes = sizeof(Record::span_id) + sizeof(Record::root_span_id),
+                   .ids = kIds}) {}
 
 bool ThreadContext::is_publisher_name(std::string_view path) const {
   return base_name(path).starts_with("libthreadcontext.so");
@@ -119,7 +121,7 @@ RawReading ThreadContext::take(const ThreadView& thread) const {
 }
 
 Observation ThreadContext::decode(std::span<const std::byte> raw, std::uint8_t publisher,
-                                  const ProcessFacts*) const {
+                                  const Meanings&) const {
   Record record;
   if (raw.size() != sizeof record) return {LS_UNREADABLE_MALFORMED, 0, {}};
   std::memcpy(&record, raw.data(), sizeof record);

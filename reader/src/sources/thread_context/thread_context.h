@@ -22,7 +22,7 @@ class ThreadContext final : public LabelSource {
   std::vector<Address> likely_words(const MemorySource& memory, Address variable) const override;
   RawReading take(const ThreadView& thread) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
-                     const ProcessFacts* facts) const override;
+                     const Meanings& by) const override;
 };
 
 }  // namespace labelscope

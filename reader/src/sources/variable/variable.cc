@@ -155,7 +155,7 @@ RawReading Variable::take(const ThreadView& thread) const {
 }
 
 Observation Variable::decode(std::span<const std::byte> raw, std::uint8_t publisher,
-                             const ProcessFacts* facts) const {
+                             const Meanings& by) const {
   Observation malformed{LS_UNREADABLE_MALFORMED, 0, {}};
   ls_variable_value head{};
   if (raw.size() < sizeof head) return malformed;
@@ -163,7 +163,7 @@ Observation Variable::decode(std::span<const std::byte> raw, std::uint8_t publis
   if (head.size != raw.size() - sizeof head) return malformed;
   auto value = value_text(head.kind, raw.subspan(sizeof head));
   if (!value) return malformed;
-  return {LS_LABELLED, 0, {{key_of(head.index, facts), *std::move(value), publisher}}};
+  return {LS_LABELLED, 0, {{key_of(head.index, by.facts), *std::move(value), publisher}}};
 }
 
 ReadingStory Variable::explain(const ThreadView& thread) const {

@@ -21,7 +21,7 @@ class Variable : public LabelSource {
   ReadingStory explain(const ThreadView& thread) const override;
   RawReading take(const ThreadView& thread) const override;
   Observation decode(std::span<const std::byte> raw, std::uint8_t publisher,
-                     const ProcessFacts* facts) const override;
+                     const Meanings& by) const override;
 
  protected:
   explicit Variable(const About& one) : LabelSource(one) {}

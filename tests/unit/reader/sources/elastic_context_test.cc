@@ -97,7 +97,7 @@ TEST_CASE("elastic_context: bytes that no walk sends are malformed") {
   Record record;
   const std::string bytes = record.bytes();
   const auto decode = [&](const std::string& raw) {
-    return source.decode(std::as_bytes(std::span(raw)), 0, nullptr).outcome;
+    return source.decode(std::as_bytes(std::span(raw)), 0, {}).outcome;
   };
   CHECK(decode(bytes) == LS_LABELLED);
   CHECK(decode(bytes.substr(1)) == LS_UNREADABLE_MALFORMED);

@@ -90,7 +90,7 @@ TEST_CASE("label_codec: raw blocks are decoded by what the process says") {
   CHECK(observation_of(*opened).flags == LS_UNKNOWN_KEY);
   ProcessFacts facts;
   facts.keys = {"route"};
-  CHECK(observation_of(*opened, &facts).labels == LabelSet{make_label("route", "v", 0)});
+  CHECK(observation_of(*opened, {&facts}).labels == LabelSet{make_label("route", "v", 0)});
 }
 
 }  // namespace labelscope::test

@@ -77,7 +77,7 @@ TEST_CASE("otel_cases: each published record is read and judged as it says") {
     std::vector<std::byte> sent;
     const Observation taken = observe_as_bytes({&recipe, 1}, thread, memory, sent);
     if (taken.outcome == LS_LABELLED) {
-      CHECK(sorted(decode_label_bytes(sent, facts).labels) == labels_of(each.at("labels")));
+      CHECK(sorted(decode_label_bytes(sent, {facts}).labels) == labels_of(each.at("labels")));
     } else {
       CHECK(taken.outcome == seen.outcome);
     }

@@ -52,7 +52,7 @@ Observation observe_record(const Record& record, const ProcessFacts* said) {
   Observation seen = observe({&recipe, 1}, thread, memory);
   std::vector<std::byte> bytes;
   Observation later = observe_as_bytes({&recipe, 1}, thread, memory, bytes);
-  const Observation decoded = decode_label_bytes(bytes, said);
+  const Observation decoded = decode_label_bytes(bytes, {said});
   if (later.outcome == LS_LABELLED) later.outcome = decoded.outcome;
   CHECK(later.outcome == seen.outcome);
   CHECK((later.flags | decoded.flags) == seen.flags);
@@ -218,7 +218,7 @@ TEST_CASE("otel_context: raw bytes of any size are decoded within them") {
   for (std::size_t size = 0; size <= whole.size(); ++size) {
     const std::string copy = whole.substr(0, size);  // allocated, so that a sanitizer sees reads
                                                      // beyond
-    const Observation seen = source.decode(std::as_bytes(std::span<const char>(copy)), 0, &said);
+    const Observation seen = source.decode(std::as_bytes(std::span<const char>(copy)), 0, {&said});
     CHECK(seen.outcome == (size < 28 ? LS_UNREADABLE_MALFORMED : LS_LABELLED));
     CHECK(seen.labels.size() == (size < 28 ? 0U : size < whole.size() ? 2U : 3U));
   }

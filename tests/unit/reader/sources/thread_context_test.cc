@@ -103,9 +103,9 @@ TEST_CASE("thread_context: bytes of another size, or torn ones, decode to nothin
   const LabelSource& source = *find_source(LS_SOURCE_THREAD_CONTEXT);
   Record record = whole();
   const auto bytes = std::as_bytes(std::span(&record, 1));
-  CHECK(source.decode(bytes, 1, nullptr).labels.size() == 4);
+  CHECK(source.decode(bytes, 1, {}).labels.size() == 4);
   const auto is_malformed = [&](std::span<const std::byte> raw) {
-    const Observation seen = source.decode(raw, 1, nullptr);
+    const Observation seen = source.decode(raw, 1, {});
     return seen.outcome == LS_UNREADABLE_MALFORMED && seen.labels.empty();
   };
   CHECK(is_malformed(bytes.first(63)));

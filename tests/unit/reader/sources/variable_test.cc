@@ -237,17 +237,17 @@ TEST_CASE("variable: raw bytes are understood by themselves, or not at all") {
     std::uint32_t value;
   } raw{{LS_VARIABLE_UNSIGNED, 1, 0, 4}, 42};
   const auto bytes = std::as_bytes(std::span(&raw, 1));
-  CHECK(source.decode(bytes, 3, &facts()).labels == LabelSet{{"key", "42", 3}});
-  CHECK(source.decode(bytes, 3, nullptr).labels == LabelSet{{"variable1", "42", 3}});
-  CHECK(source.decode(bytes.first(11), 0, &facts()).outcome == LS_UNREADABLE_MALFORMED);
-  CHECK(source.decode(bytes.first(7), 0, &facts()).outcome == LS_UNREADABLE_MALFORMED);
-  CHECK(source.decode({}, 0, &facts()).outcome == LS_UNREADABLE_MALFORMED);
+  CHECK(source.decode(bytes, 3, {&facts()}).labels == LabelSet{{"key", "42", 3}});
+  CHECK(source.decode(bytes, 3, {}).labels == LabelSet{{"variable1", "42", 3}});
+  CHECK(source.decode(bytes.first(11), 0, {&facts()}).outcome == LS_UNREADABLE_MALFORMED);
+  CHECK(source.decode(bytes.first(7), 0, {&facts()}).outcome == LS_UNREADABLE_MALFORMED);
+  CHECK(source.decode({}, 0, {&facts()}).outcome == LS_UNREADABLE_MALFORMED);
   raw.head.kind = LS_VARIABLE_CSTRING;
   raw.value = 0x61626364;  // no NUL
-  CHECK(source.decode(bytes, 0, &facts()).outcome == LS_UNREADABLE_MALFORMED);
+  CHECK(source.decode(bytes, 0, {&facts()}).outcome == LS_UNREADABLE_MALFORMED);
   for (const unsigned kind : {0U, 10U, 255U}) {
     raw.head.kind = static_cast<std::uint8_t>(kind);
-    CHECK(source.decode(bytes, 0, &facts()).outcome == LS_UNREADABLE_MALFORMED);
+    CHECK(source.decode(bytes, 0, {&facts()}).outcome == LS_UNREADABLE_MALFORMED);
   }
 }
 

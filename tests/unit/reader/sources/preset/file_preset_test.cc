@@ -96,6 +96,7 @@ std::string labels_of(const Server& server, const std::string& text, bool first 
   thread.first = first;
   thread.name = "http-nio-8080-e";
   thread.facts = plan.facts.get();
+  thread.presets = &plan.presets;
   const Observation seen = observe(plan.recipes(), thread, server.memory());
   if (seen.outcome != LS_LABELLED) return std::string(outcome_name(seen.outcome));
   std::string words;
@@ -253,6 +254,7 @@ TEST_CASE("file preset: a thread's name is read with what else there is") {
   const ProcessPlan plan = plan_of(server, "label thread = @comm\nlabel number = e+12:u32\n");
   ThreadState thread;
   thread.first = true;
+  thread.presets = &plan.presets;
   const Observation seen = observe(plan.recipes(), thread, server.memory());
   CHECK(seen.labels == LabelSet{{"number", "7", 0}});
 }

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "labelscope/observe.h"
+#include "sources/label_codec.h"
 #include "support/catch.h"
 #include "support/fake_memory.h"
 
@@ -57,9 +61,14 @@ class ChangingMemory final : public MemorySource {
   mutable std::size_t reads_ = 0;
 };
 
+Observation read_by(PresetPlan plan, const MemorySource& memory) {
+  PresetPlans presets;
+  const ls_tls_recipe recipe = presets.add(std::move(plan));
+  return observe({&recipe, 1}, {.presets = &presets}, memory);
+}
+
 Observation read_owned(const MemorySource& memory) {
-  const ls_tls_recipe recipe = preset_recipe(owned_value());
-  return observe({&recipe, 1}, {}, memory);
+  return read_by(owned_value(), memory);
 }
 
 std::vector<std::byte> block_of(const std::vector<std::uint8_t>& bytes) {
@@ -94,12 +103,11 @@ TEST_CASE("preset: a check whose value is another one at every reading keeps no 
   // The owner counts its changes, and so it may have had another value in between.
   PresetPlan plan = owned_value();
   plan.program.step[2] = {LS_PRESET_NEED, 0, 2, LS_PRESET_NO_BIT, 0, 1};
-  const ls_tls_recipe recipe = preset_recipe(plan);
   const auto read = [&](std::size_t changes) {
     const ChangingMemory memory([changes](FakeMemory& bytes, std::size_t number) {
       bytes.put(kOwner, std::uint64_t{2 * std::min(number, changes)});
     });
-    return observe({&recipe, 1}, {}, memory);
+    return read_by(plan, memory);
   };
   CHECK(read(1000).outcome == LS_UNREADABLE_TORN);
   CHECK(read(4).labels == LabelSet{{"value", "10", 0}});
@@ -119,71 +127,114 @@ TEST_CASE("preset: what is made of a value may be another one, or no label") {
     value += '!';
     return value;
   };
-  const ls_tls_recipe recipe = preset_recipe(plan);
   FakeMemory memory;
   memory.put(kOwner, std::uint64_t{1});
   memory.put(kValue, std::uint64_t{11});
-  CHECK(observe({&recipe, 1}, {}, memory).labels == LabelSet{{"value", "11!", 0}});
+  CHECK(read_by(plan, memory).labels == LabelSet{{"value", "11!", 0}});
   memory.put(kValue, std::uint64_t{10});
-  const Observation none = observe({&recipe, 1}, {}, memory);
+  const Observation none = read_by(plan, memory);
   CHECK(none.outcome == LS_UNLABELLED);
   CHECK(none.labels.empty());
 }
 
-TEST_CASE("preset: plans with the same content have one number") {
-  const std::uint32_t number = keep_preset(owned_value());
-  CHECK(keep_preset(owned_value()) == number);
+TEST_CASE("preset: plans with the same content have one number, in whatever process") {
+  const auto number_of = [](PresetPlan plan) {
+    return preset_number(PresetPlans().add(std::move(plan)));
+  };
+  const std::uint32_t number = number_of(owned_value());
+  CHECK(number != 0);
+  CHECK(number_of(owned_value()) == number);
   PresetPlan other = owned_value();
   other.labels[0].key = "other";
-  CHECK(keep_preset(other) != number);
+  CHECK(number_of(other) != number);
   other = owned_value();
   other.program.step[0].value = kOwner + 64;
-  CHECK(keep_preset(other) != number);
-  REQUIRE(find_preset(number));
-  CHECK(find_preset(number)->name == "owned");
-  CHECK_FALSE(find_preset(0));
-  CHECK_FALSE(find_preset(~0U));
+  CHECK(number_of(other) != number);
+  other = owned_value();
+  other.name = "another";
+  CHECK(number_of(other) != number);
 }
 
-TEST_CASE("preset: only the latest plans are kept") {
-  const std::uint32_t first = keep_preset(owned_value());
+TEST_CASE("preset: a process finds the plans that it owns, and no other's") {
+  PresetPlans presets;
+  const ls_tls_recipe recipe = presets.add(owned_value());
+  const PresetPlan* plan = presets.find(recipe);
+  REQUIRE(plan != nullptr);
+  CHECK(plan->name == "owned");
+  CHECK(plan == presets.find(preset_number(recipe)));
+  presets.add(owned_value());
+  CHECK(plan == presets.find(recipe));
+  CHECK(PresetPlans().find(recipe) == nullptr);
+  CHECK(presets.find(0U) == nullptr);
+  CHECK(presets.find(preset_number(recipe) + 1) == nullptr);
+  // A number may stand where a recipe of another source has something else.
+  ls_tls_recipe variable = recipe;
+  variable.source = LS_SOURCE_VARIABLE;
+  CHECK(presets.find(variable) == nullptr);
+  CHECK(presets.find(ls_tls_recipe{}) == nullptr);
+}
+
+TEST_CASE("preset: plans of earlier plans of a process are kept, of many the latest") {
+  PresetPlans before;
+  std::vector<ls_tls_recipe> recipes;
   PresetPlan other = owned_value();
-  for (std::size_t i = 0; i < kMostPresets; ++i) {
+  for (std::size_t i = 0; i < 1000; ++i) {
+    PresetPlans now;
     other.name = "owned " + std::to_string(i);
-    keep_preset(other);
+    recipes.push_back(now.add(other));
+    now.keep(before);
+    before = now;
   }
-  CHECK_FALSE(find_preset(first));
-  ls_tls_recipe recipe = preset_recipe(owned_value());
-  CHECK(preset_number(recipe) != first);
-  CHECK(find_preset(preset_number(recipe)));
+  const auto is_kept = [&](const ls_tls_recipe& recipe) { return before.find(recipe) != nullptr; };
+  CHECK(std::ranges::all_of(std::span(recipes).last(LS_MAX_PUBLISHERS), is_kept));
+  CHECK(std::ranges::none_of(std::span(recipes).first(900), is_kept));
+}
+
+TEST_CASE("preset: without its plan there is neither a way nor a meaning") {
+  PresetPlans presets;
+  const ls_tls_recipe recipe = presets.add(owned_value());
+  FakeMemory memory;
+  memory.put(kOwner, std::uint64_t{1});
+  memory.put(kValue, std::uint64_t{10});
+  const ThreadState thread{.presets = &presets};
+  std::vector<std::byte> bytes;
+  REQUIRE(observe_as_bytes({&recipe, 1}, thread, memory, bytes).outcome == LS_LABELLED);
+  CHECK(decode_label_bytes(bytes, {.presets = &presets}).labels == LabelSet{{"value", "10", 0}});
+  const PresetPlans none;
+  for (const PresetPlans* others : {&none, static_cast<const PresetPlans*>(nullptr)}) {
+    CHECK(observe({&recipe, 1}, {.presets = others}, memory).outcome == LS_UNREADABLE_NO_RECIPE);
+    const Observation seen = decode_label_bytes(bytes, {.presets = others});
+    CHECK(seen.outcome == LS_UNREADABLE_NO_KEYS);
+    CHECK(seen.flags == LS_UNKNOWN_KEY);
+    CHECK(seen.labels.empty());
+  }
 }
 
 TEST_CASE("preset: a block that contradicts itself is malformed") {
-  const auto number = static_cast<std::uint8_t>(keep_preset(owned_value()) & 0xff);
-  const auto high = static_cast<std::uint8_t>(keep_preset(owned_value()) >> 8);
-  const auto decode = [](const std::vector<std::uint8_t>& bytes) {
-    return Preset().decode(block_of(bytes), 3, nullptr);
+  PresetPlans presets;
+  const std::uint32_t number = preset_number(presets.add(owned_value()));
+  const auto decode = [&](std::vector<std::uint8_t> bytes) {
+    if (bytes.size() >= sizeof number) std::memcpy(bytes.data(), &number, sizeof number);
+    return Preset().decode(block_of(bytes), 3, {.presets = &presets});
   };
-  const Observation good =
-      decode({number, high, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 2, 0, 1, 1});
+  const Observation good = decode({0, 0, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 2, 0, 1, 1});
   REQUIRE(good.outcome == LS_LABELLED);
   CHECK(good.labels == LabelSet{{"value", "257", 3}});
   const std::vector<std::vector<std::uint8_t>> bad{
       {},
-      {number, high, 0, 0, 1, 0, 0},
-      {number, high, 0, 0, 1, 0, 0, 0},                                          // no label
-      {number, high, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 2, 0, 1},        // too short
-      {number, high, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 2, 0, 1, 1, 9},  // too long
-      {number, high, 0, 0, 1, 0, 0, 0, 1, LS_VARIABLE_UNSIGNED, 2, 0, 1, 1},     // no such label
-      {number, high, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 3, 0, 1, 1, 1},  // 3 bytes
-      {number, high, 0, 0, 1, 0, 0, 0, 0, 99, 2, 0, 1, 1},                       // no such kind
-      {number, high, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_TEXT, 2, 0, 'a', 'b'},     // no NUL
-      {number, high, 0, 0, 65, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 2, 0, 1, 1}};
+      {0, 0, 0, 0, 1, 0, 0},
+      {0, 0, 0, 0, 1, 0, 0, 0},                                          // no label
+      {0, 0, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 2, 0, 1},        // too short
+      {0, 0, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 2, 0, 1, 1, 9},  // too long
+      {0, 0, 0, 0, 1, 0, 0, 0, 1, LS_VARIABLE_UNSIGNED, 2, 0, 1, 1},     // no such label
+      {0, 0, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 3, 0, 1, 1, 1},  // 3 bytes
+      {0, 0, 0, 0, 1, 0, 0, 0, 0, 99, 2, 0, 1, 1},                       // no such kind
+      {0, 0, 0, 0, 1, 0, 0, 0, 0, LS_VARIABLE_TEXT, 2, 0, 'a', 'b'},     // no NUL
+      {0, 0, 0, 0, 65, 0, 0, 0, 0, LS_VARIABLE_UNSIGNED, 2, 0, 1, 1}};
   for (const auto& bytes : bad) {
     INFO(bytes.size() << " bytes");
     CHECK(decode(bytes).outcome == LS_UNREADABLE_MALFORMED);
   }
-  CHECK(decode({0, 0, 0, 0, 0, 0, 0, 0}).outcome == LS_UNREADABLE_NO_RECIPE);
 }
 
 TEST_CASE("preset: a program with a mistake is refused, and the mistake named") {
