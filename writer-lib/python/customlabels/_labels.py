@@ -12,7 +12,9 @@ that started it. What a reader sees belongs to the thread: one pointer in libcus
 Entering and leaving a scope changes both. Whatever else changes the context of a thread (a task
 that resumes, a function that an executor calls) must publish, too: Steps and inherit do that.
 
-A set that a thread publishes must not be freed. So each thread holds a reference to it.
+A set that a thread publishes must not be freed. So each thread holds a reference to it. This is a
+matter of the operating system's threads: gevent and eventlet put a local of each greenlet in the
+place of threading.local, and one greenlet would free what another one has published.
 
 A handler of a signal may raise an exception after any call that is made here: KeyboardInterrupt, or
 a time-out. So what a call changes is put back by a `finally`, or by an `except` that ends with
@@ -24,6 +26,8 @@ import collections.abc
 import contextvars
 import ctypes
 import functools
+import importlib.machinery
+import importlib.util
 import inspect
 import sys
 import threading
@@ -61,10 +65,13 @@ class LabelSet:
         if _update(self.handle, array, len(pairs)) != 0:
             raise MemoryError("no memory for a set of labels")
 
-    # When the interpreter ends, threads that it has stopped may still have their sets.
+    # When the interpreter ends, threads that it has stopped may still have their sets. If the
+    # collector calls this, a coroutine of the same cycle may run once more, under no labels.
     def __del__(self, free=_free, ends=sys.is_finalizing):
-        if getattr(self, "handle", None) is not None and not ends():
-            free(self.handle)
+        handle = getattr(self, "handle", None)
+        if handle is not None and not ends():
+            self.handle = None
+            free(handle)
 
 
 class _Published:
@@ -77,9 +84,35 @@ class _Published:
         self.followed = False  # the thread runs a step of a coroutine that Steps follows
 
 
-class _Thread(threading.local):
+class _Withdrawal:
+    """Takes away what a thread publishes when Python forgets the thread. One that C code has started goes on then."""
+
+    __slots__ = ("published", "thread")
+
+    def __init__(self, published):
+        self.published = published
+        self.thread = threading.get_native_id()
+
+    # In a child of fork, the thread that goes on forgets the others.
+    def __del__(self, replace=_replace, thread=threading.get_native_id, ends=sys.is_finalizing):
+        if self.published.label_set is not None and self.thread == thread() and not ends():
+            replace(None)
+
+
+def _local_of_threads():
+    """Returns threading.local, also if something else stands in its place."""
+    if threading.local.__module__ == "_thread":
+        return threading.local
+    spec = importlib.machinery.BuiltinImporter.find_spec("_thread")
+    unpatched = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(unpatched)
+    return unpatched._local
+
+
+class _Thread(_local_of_threads()):
     def __init__(self):
         self.published = _Published()
+        self.withdrawal = _Withdrawal(self.published)
 
 
 _thread = _Thread()
@@ -89,8 +122,8 @@ _innermost = contextvars.ContextVar("customlabels", default=None)
 class Scope:
     """Is one entry of a `with`, of a decorated function, or of a function that has inherited labels."""
 
-    # What the thread has published before: a LabelSet or None, and a handle of the library.
-    __slots__ = ("owner", "label_set", "outer", "set_before", "handle_before")
+    # What its thread has published before: a LabelSet or None, and a handle of the library.
+    __slots__ = ("owner", "label_set", "outer", "published", "set_before", "handle_before")
 
     def __init__(self, owner, label_set, outer):
         self.owner = owner
@@ -98,8 +131,14 @@ class Scope:
         self.outer = outer
 
     def leave(self, published):
-        """Brings back what was there before. It may be called again if it was interrupted."""
-        _replace(self.handle_before)
+        """Brings back what was there before. It may be called again if it was interrupted.
+
+        The handle is of no use in another thread, where a coroutine may go on: it may be that of the
+        first thread's own set. And it is of no use if the collector has taken its set.
+        """
+        before = self.set_before
+        known = published is self.published and (before is None or before.handle)
+        _replace(self.handle_before if known else before and before.handle)
         published.label_set = self.set_before
         _innermost.set(self.outer)
 
@@ -196,7 +235,7 @@ class labels:  # noqa: N801, it reads like a function
         outer, set_before, scope = _innermost.get(), published.label_set, None
         try:
             scope = self._push()
-            scope.set_before, scope.handle_before = set_before, set_before and set_before.handle
+            scope.published, scope.set_before, scope.handle_before = published, set_before, set_before and set_before.handle
             published.label_set = scope.label_set
             scope.handle_before = _replace(scope.label_set.handle)
             return self
