@@ -1,5 +1,5 @@
-// This is what all instructions have in common: the bytes in front of and behind the opcode, and how
-// what an opcode does to registers is noted. Which opcode does what is in x86_one_byte.cc and
+// This is what all instructions have in common: the bytes in front of and behind the opcode, and
+// how what an opcode does to registers is noted. Which opcode does what is in x86_one_byte.cc and
 // x86_two_bytes.cc; x86_instruction.cc has the drawing.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Opcodes behind 0x0f, and those of vector instructions (VEX, EVEX, XOP), most of which are the same.
+// Opcodes behind 0x0f, and those of vector instructions (VEX, EVEX, XOP), most of which are the
+// same.
 #include "unwind_table/x86_decoder.h"
 
 namespace labelscope::x86 {
