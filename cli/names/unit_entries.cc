@@ -61,59 +61,58 @@ void UnitEntries::read_kinds(std::span<const std::byte> bytes) {
   }
 }
 
-// Returns false if nothing is known about the form.
-bool UnitEntries::step_of(std::uint64_t form, Step& step) const {
-  const auto fixed = [&](std::uint32_t size) {
-    step.way = Way::kFixed;
-    step.size = size;
-    return true;
-  };
-  const auto variable = [&](Way way) {
-    step.way = way;
-    return true;
-  };
+// Returns how many bytes values of a form have, if all of them have the same number.
+std::optional<std::uint32_t> UnitEntries::size_of(std::uint64_t form) const {
   switch (form) {
     case DW_FORM_flag_present:
     case DW_FORM_implicit_const:
-      return fixed(0);
+      return 0;
     case DW_FORM_data1:
     case DW_FORM_ref1:
     case DW_FORM_flag:
     case DW_FORM_strx1:
     case DW_FORM_addrx1:
-      return fixed(1);
+      return 1;
     case DW_FORM_data2:
     case DW_FORM_ref2:
     case DW_FORM_strx2:
     case DW_FORM_addrx2:
-      return fixed(2);
+      return 2;
     case DW_FORM_strx3:
     case DW_FORM_addrx3:
-      return fixed(3);
+      return 3;
     case DW_FORM_data4:
     case DW_FORM_ref4:
     case DW_FORM_ref_sup4:
     case DW_FORM_strx4:
     case DW_FORM_addrx4:
-      return fixed(4);
+      return 4;
     case DW_FORM_data8:
     case DW_FORM_ref8:
     case DW_FORM_ref_sig8:
     case DW_FORM_ref_sup8:
-      return fixed(8);
+      return 8;
     case DW_FORM_data16:
-      return fixed(16);
+      return 16;
     case DW_FORM_addr:
-      return fixed(place_.address_size);
+      return place_.address_size;
     case DW_FORM_ref_addr:
-      return fixed(place_.version == 2 ? place_.address_size : place_.offset_size);
+      return place_.version == 2 ? place_.address_size : place_.offset_size;
     case DW_FORM_strp:
     case DW_FORM_line_strp:
     case DW_FORM_strp_sup:
     case DW_FORM_sec_offset:
     case kGnuAlternateReference:
     case kGnuAlternateText:
-      return fixed(place_.offset_size);
+      return place_.offset_size;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Returns how values of a form are skipped that have their own size; nothing if it is not known.
+std::optional<UnitEntries::Way> UnitEntries::way_of(std::uint64_t form) {
+  switch (form) {
     case DW_FORM_udata:
     case DW_FORM_sdata:
     case DW_FORM_ref_udata:
@@ -123,23 +122,35 @@ bool UnitEntries::step_of(std::uint64_t form, Step& step) const {
     case DW_FORM_rnglistx:
     case kGnuAddressIndex:
     case kGnuTextIndex:
-      return variable(Way::kLeb);
+      return Way::kLeb;
     case DW_FORM_string:
-      return variable(Way::kText);
+      return Way::kText;
     case DW_FORM_block1:
-      return variable(Way::kBlock1);
+      return Way::kBlock1;
     case DW_FORM_block2:
-      return variable(Way::kBlock2);
+      return Way::kBlock2;
     case DW_FORM_block4:
-      return variable(Way::kBlock4);
+      return Way::kBlock4;
     case DW_FORM_block:
     case DW_FORM_exprloc:
-      return variable(Way::kBlock);
+      return Way::kBlock;
     case DW_FORM_indirect:
-      return variable(Way::kIndirect);
+      return Way::kIndirect;
     default:
-      return false;
+      return std::nullopt;
   }
+}
+
+// Returns false if nothing is known about the form.
+bool UnitEntries::step_of(std::uint64_t form, Step& step) const {
+  if (const auto size = size_of(form)) {
+    step.way = Way::kFixed;
+    step.size = *size;
+    return true;
+  }
+  const auto way = way_of(form);
+  if (way) step.way = *way;
+  return way.has_value();
 }
 
 bool UnitEntries::add_step(std::uint64_t name, std::uint64_t form) {

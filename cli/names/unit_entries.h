@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -87,6 +88,8 @@ class UnitEntries {
   };
   void read_kinds(std::span<const std::byte> bytes);
   bool add_step(std::uint64_t name, std::uint64_t form);
+  std::optional<std::uint32_t> size_of(std::uint64_t form) const;
+  static std::optional<Way> way_of(std::uint64_t form);
   bool step_of(std::uint64_t form, Step& step) const;
   const Kind* kind_of(std::uint64_t code) const;
   bool take(const Step& step, UnitEntry& entry, std::uint64_t& size);

@@ -91,6 +91,10 @@ std::optional<std::uint8_t> encoding_of(const Dwarf_CIE& cie) {
   return std::uint8_t{0};
 }
 
+bool is_before(const DescribedFunction& left, const DescribedFunction& right) {
+  return left.start != right.start ? left.start < right.start : left.end < right.end;
+}
+
 std::string libdw_error() {
   const char* message = dwarf_errmsg(-1);
   return message == nullptr ? "no reason" : message;
@@ -167,6 +171,46 @@ Result<CallFrames::Section> CallFrames::find_section() const {
   return Error{ErrorCode::kNotFound, "it has no .eh_frame"};
 }
 
+std::optional<std::uint32_t> CallFrames::add_common(const Dwarf_CIE& entry, std::uint64_t at) {
+  const auto encoding = encoding_of(entry);
+  if (!encoding) return std::nullopt;
+  common_.push_back({{entry.code_alignment_factor, entry.data_alignment_factor},
+                     entry.augmentation[0] == 'z',
+                     *encoding,
+                     at});
+  return static_cast<std::uint32_t>(common_.size() - 1);
+}
+
+std::optional<DescribedFunction> CallFrames::function_of(const Dwarf_FDE& entry,
+                                                         std::uint32_t number,
+                                                         std::uint64_t field) const {
+  Bytes fields(entry.start, static_cast<std::size_t>(entry.end - entry.start));
+  const std::uint8_t encoding = common_[number].encoding;
+  auto start = take_number(fields, encoding);
+  const auto size = take_number(fields, encoding & kFormat);
+  const std::uint8_t origin = encoding & kOrigin;
+  if (!start || !size || (origin != DW_EH_PE_absptr && origin != DW_EH_PE_pcrel)) {
+    return std::nullopt;
+  }
+  if (origin == DW_EH_PE_pcrel) *start += field;
+  if (*start + *size < *start) return std::nullopt;
+  return DescribedFunction{*start, *start + *size, 0, number};
+}
+
+// An empty function describes nothing: it is only __builtin_unreachable(). It starts where the next
+// one does. lld keeps only the first of two with one start in its search table, which may be the
+// empty one.
+void CallFrames::replace_empty(const Section& section,
+                               std::span<const DescribedFunction> empty) const {
+  Replacements replacements;
+  for (const DescribedFunction& function : empty) {
+    const auto same = std::lower_bound(functions_.begin(), functions_.end(), function, is_before);
+    const bool found = same != functions_.end() && same->start == function.start;
+    replacements[function.entry] = found ? std::optional<std::uint64_t>(same->entry) : std::nullopt;
+  }
+  replace_in_search_table(section.header, section.header_address, replacements, section.address);
+}
+
 void CallFrames::list_functions(const Section& section) {
   const std::span<std::byte> bytes = image_->bytes();
   const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data()) + section.offset;
@@ -177,79 +221,41 @@ void CallFrames::list_functions(const Section& section) {
   data.d_size = section.size;
   data.d_type = ELF_T_BYTE;
   data.d_version = EV_CURRENT;
-  // The common entry that functions refer to is nearly always the last one. It has the number
-  // kUnknown if its encoding is not known.
-  constexpr std::uint32_t kUnknown = UINT32_MAX;
-  std::unordered_map<Dwarf_Off, std::uint32_t> numbers;
+  // The common entry that functions refer to is nearly always the last one.
+  std::unordered_map<Dwarf_Off, std::optional<std::uint32_t>> numbers;
   auto last = numbers.end();
   std::vector<DescribedFunction> empty;
-  Dwarf_Off at = 0;
   Dwarf_Off next = 0;
-  for (; at < section.size; at = next) {
+  for (Dwarf_Off at = 0; at < section.size; at = next) {
     Dwarf_CFI_Entry entry;
     const int result = dwarf_next_cfi(ident, &data, true, at, &next, &entry);
-    if (result > 0) break;
-    if (next <= at) break;
+    if (result > 0 || next <= at) break;
     if (result < 0) {
       ++damaged_;
       continue;
     }
     if (dwarf_cfi_cie_p(&entry)) {
-      const auto encoding = encoding_of(entry.cie);
-      numbers[at] = encoding ? static_cast<std::uint32_t>(common_.size()) : kUnknown;
+      numbers[at] = add_common(entry.cie, at);
       last = numbers.end();
-      if (encoding) {
-        common_.push_back({{entry.cie.code_alignment_factor, entry.cie.data_alignment_factor},
-                           entry.cie.augmentation[0] == 'z',
-                           *encoding,
-                           at});
-      }
       continue;
     }
     if (last == numbers.end() || last->first != entry.fde.CIE_pointer) {
       last = numbers.find(entry.fde.CIE_pointer);
     }
-    Bytes fields(entry.fde.start, static_cast<std::size_t>(entry.fde.end - entry.fde.start));
-    if (last == numbers.end() || last->second == kUnknown) {
+    std::optional<DescribedFunction> function;
+    if (last != numbers.end() && last->second) {
+      const auto distance = static_cast<std::uint64_t>(entry.fde.start - begin);
+      function = function_of(entry.fde, *last->second, section.address + distance);
+    }
+    if (!function) {
       ++damaged_;
       continue;
     }
-    const std::uint8_t encoding = common_[last->second].encoding;
-    const auto entry_at = static_cast<std::uint32_t>(at);  // an image has 256 MiB
-    const std::uint64_t field =
-        section.address + static_cast<std::uint64_t>(entry.fde.start - begin);
-    auto start = take_number(fields, encoding);
-    const auto size = take_number(fields, encoding & kFormat);
-    const std::uint8_t origin = encoding & kOrigin;
-    if (!start || !size || (origin != DW_EH_PE_absptr && origin != DW_EH_PE_pcrel)) {
-      ++damaged_;
-      continue;
-    }
-    if (origin == DW_EH_PE_pcrel) *start += field;
-    if (*size == 0) {
-      empty.push_back({*start, *start, entry_at, last->second});
-      continue;
-    }
-    if (*start + *size < *start) {
-      ++damaged_;
-      continue;
-    }
-    functions_.push_back({*start, *start + *size, entry_at, last->second});
+    function->entry = static_cast<std::uint32_t>(at);  // an image has 256 MiB
+    (function->start == function->end ? empty : functions_).push_back(*function);
   }
-  const auto before = [](const DescribedFunction& left, const DescribedFunction& right) {
-    return left.start != right.start ? left.start < right.start : left.end < right.end;
-  };
-  std::sort(functions_.begin(), functions_.end(), before);
-  // An empty function describes nothing: it is only __builtin_unreachable(). It starts where the
-  // next one does. lld keeps only the first of two with one start in its search table, which may be
-  // the empty one.
-  Replacements replacements;
-  for (const DescribedFunction& function : empty) {
-    const auto same = std::lower_bound(functions_.begin(), functions_.end(), function, before);
-    const bool found = same != functions_.end() && same->start == function.start;
-    replacements[function.entry] = found ? std::optional<std::uint64_t>(same->entry) : std::nullopt;
-  }
-  replace_in_search_table(section.header, section.header_address, replacements, section.address);
+  std::sort(functions_.begin(), functions_.end(), is_before);
+  replace_empty(section, empty);
 }
 
 // Searches as libdw does: entries of the table may be of other functions, or in disorder.

@@ -77,6 +77,13 @@ class CallFrames {
   CallFrames() = default;
   Result<Section> find_section() const;
   void list_functions(const Section& section);
+  // Returns the number of the common entry, or nothing if its encoding is not known.
+  std::optional<std::uint32_t> add_common(const Dwarf_CIE& entry, std::uint64_t at);
+  // Returns what the entry of a function describes, which refers to common entry `number`; nothing
+  // if that cannot be decoded. `field` is the address of its first field.
+  std::optional<DescribedFunction> function_of(const Dwarf_FDE& entry, std::uint32_t number,
+                                               std::uint64_t field) const;
+  void replace_empty(const Section& section, std::span<const DescribedFunction> empty) const;
   bool search_table_leads_to(const DescribedFunction& function) const;
 
   std::shared_ptr<CallFrameImage> image_;
