@@ -1,5 +1,5 @@
 // This file loads the BPF programs. If the kernel can repeat reads, an object with repeated reads
-// is tried first.
+// is tried first. What is in the maps afterwards is in recorded_processes.cc and recorded_waits.cc.
 #include "bpf/load/bpf_object.h"
 
 #include <bpf/bpf.h>
@@ -11,13 +11,11 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "bpf/load/key_choice.h"
 #include "bpf/load/loading.h"
-#include "bpf/load/preset_programs.h"
 #include "bpf/load/wait_programs.h"
 #include "process/proc_fs.h"
 
@@ -119,39 +117,6 @@ void load_if(bool wanted, std::span<const char* const> programs, bpf_object* obj
   }
 }
 
-template <class T>
-Result<T> read_entry(int map, Pid pid) {
-  T value{};
-  if (bpf_map_lookup_elem(map, &pid, &value) == 0) return value;
-  if (errno == ENOENT) {
-    return Error{ErrorCode::kNotFound, "process " + std::to_string(raw(pid)) + " is not sampled"};
-  }
-  return system_error(errno, "cannot read the map of processes");
-}
-
-// Returns what each CPU has in an entry of a per-CPU map.
-template <class Value>
-Result<std::vector<Value>> of_each_cpu(int map, std::uint32_t entry) {
-  const int cpus = libbpf_num_possible_cpus();
-  if (cpus < 0) return system_error(-cpus, "cannot find out how many CPUs there are");
-  std::vector<Value> each(static_cast<std::size_t>(cpus));
-  if (bpf_map_lookup_elem(map, &entry, each.data()) == 0) return each;
-  return system_error(errno, "cannot read the counters");
-}
-
-template <class Key, class Value>
-std::vector<std::pair<Key, Value>> entries_of(int map) {
-  std::vector<std::pair<Key, Value>> all;
-  Key key{};
-  const Key* before = nullptr;
-  while (bpf_map_get_next_key(map, before, &key) == 0) {
-    Value value{};
-    if (bpf_map_lookup_elem(map, &key, &value) == 0) all.emplace_back(key, value);
-    before = &key;
-  }
-  return all;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const SamplerOptions& options) {
@@ -201,32 +166,8 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   if (!loaded->object_) return load_error(-errno, log);
 
   loaded->samples_waits_ = samples_waits(options.mode);
-  // Only the programs that are used have slots; the scheduler's comes last.
-  const std::uint32_t programs =
-      loaded->samples_waits_ ? LS_SAMPLING_PROGRAMS : LS_SAMPLING_PROGRAMS - 1;
-  loaded->slots_ = cpus * programs;
-  resize(loaded->object_, "processes", options.max_processes);
-  resize(loaded->object_, "lives", options.max_processes);
-  resize(loaded->object_, "unwind_processes", options.max_processes);
-  resize(loaded->object_, "presets", options.max_preset_programs);
-  resize(loaded->object_, "ring", ring_size(options.ring_bytes));
-  for (const char* of_each_slot : {"scratch", "unwind_scratch", "kept_rules"}) {
-    resize(loaded->object_, of_each_slot,
-           loaded->slots_ + (object.retries ? LS_RETRY_SCRATCHES : 0));
-  }
-  if (loaded->samples_waits_) {
-    resize(loaded->object_, "off_cpu_threads", options.max_threads);
-    resize(loaded->object_, "wait_totals", kMostWaitTotals);
-    resize(loaded->object_, "label_numbers", kLabelNumbers);
-  }
   loaded->blames_ = config->blame != 0;
-  if (loaded->blames_) {
-    resize(loaded->object_, "processors", cpus);
-    resize(loaded->object_, "woken_threads", options.max_threads);
-    resize(loaded->object_, "letting_go", kLettingGo);
-    resize(loaded->object_, "blame_totals", kMostBlameTotals);
-    resize(loaded->object_, "late_labels", kMostBlameTotals);
-  }
+  loaded->size_maps(options, object, cpus);
   load_if(loaded->samples_waits_, kWaitPrograms, loaded->object_);
   load_if(loaded->blames_, kBlamePrograms, loaded->object_);
   load_if(loaded->blames_, kOwnerPrograms, loaded->object_);
@@ -253,6 +194,32 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
   }
   if (Status status = loaded->attach(); !status) return std::move(status).error();
   return loaded;
+}
+
+void BpfObject::size_maps(const SamplerOptions& options, const SamplerObject& object,
+                          std::uint32_t cpus) {
+  // Only the programs that are used have slots; the scheduler's comes last.
+  slots_ = cpus * (samples_waits_ ? LS_SAMPLING_PROGRAMS : LS_SAMPLING_PROGRAMS - 1);
+  resize(object_, "processes", options.max_processes);
+  resize(object_, "lives", options.max_processes);
+  resize(object_, "unwind_processes", options.max_processes);
+  resize(object_, "presets", options.max_preset_programs);
+  resize(object_, "ring", ring_size(options.ring_bytes));
+  for (const char* of_each_slot : {"scratch", "unwind_scratch", "kept_rules"}) {
+    resize(object_, of_each_slot, slots_ + (object.retries ? LS_RETRY_SCRATCHES : 0));
+  }
+  if (samples_waits_) {
+    resize(object_, "off_cpu_threads", options.max_threads);
+    resize(object_, "wait_totals", kMostWaitTotals);
+    resize(object_, "label_numbers", kLabelNumbers);
+  }
+  if (blames_) {
+    resize(object_, "processors", cpus);
+    resize(object_, "woken_threads", options.max_threads);
+    resize(object_, "letting_go", kLettingGo);
+    resize(object_, "blame_totals", kMostBlameTotals);
+    resize(object_, "late_labels", kMostBlameTotals);
+  }
 }
 
 Status BpfObject::find_parts() {
@@ -341,253 +308,6 @@ void BpfObject::detach() {
 BpfObject::~BpfObject() {
   detach();
   bpf_object__close(object_);
-}
-
-Result<ls_process> BpfObject::process(Pid pid) const {
-  return read_entry<ls_process>(processes_fd_, pid);
-}
-
-Result<std::uint32_t> BpfObject::life(Pid pid) const {
-  return read_entry<std::uint32_t>(lives_fd_, pid);
-}
-
-// A child that on_fork() adds meanwhile has the recipes of a process that is there.
-Status BpfObject::put_presets(std::span<const ls_tls_recipe> recipes, const PresetPlans& presets) {
-  Status status = put_preset_programs(presets_fd_, recipes, presets);
-  if (status || status.error().code != ErrorCode::kLimit) return status;
-  std::set<std::uint32_t> used;
-  add_preset_numbers(recipes, used);
-  for (const Pid pid : pids()) {
-    const auto other = this->process(pid);
-    if (other) add_preset_numbers({other->recipes.recipe, other->recipes.count}, used);
-  }
-  keep_preset_programs(presets_fd_, used);
-  return put_preset_programs(presets_fd_, recipes, presets);
-}
-
-Status BpfObject::add_process(Pid pid, const ls_process& process) {
-  // This comes before all: what is not noted here is not looked up in the other maps.
-  const std::uint32_t remainder = static_cast<std::uint32_t>(raw(pid)) % LS_PID_REMAINDERS;
-  const std::uint32_t may_be = 1;
-  if (bpf_map_update_elem(map_fd(object_, "maybe_recorded"), &remainder, &may_be, BPF_ANY) != 0) {
-    return system_error(errno, "cannot write to the map of processes");
-  }
-  // The life comes before the process itself: a sampled process always has one.
-  if (bpf_map_update_elem(lives_fd_, &pid, &process.life, BPF_ANY) == 0 &&
-      bpf_map_update_elem(processes_fd_, &pid, &process, BPF_ANY) == 0) {
-    return {};
-  }
-  if (errno == E2BIG) {
-    return Error{ErrorCode::kLimit,
-                 "no more processes can be sampled at the same time; the limit "
-                 "is the option max_processes"};
-  }
-  return system_error(errno, "cannot write to the map of processes");
-}
-
-Status BpfObject::update_process(Pid pid, const ls_process& process) {
-  if (bpf_map_update_elem(processes_fd_, &pid, &process, BPF_EXIST) == 0) return {};
-  if (errno == ENOENT) {
-    return Error{ErrorCode::kNotFound, "process " + std::to_string(raw(pid)) + " has ended"};
-  }
-  return system_error(errno, "cannot write to the map of processes");
-}
-
-Status BpfObject::remove_process(Pid pid) {
-  for (int map : {processes_fd_, lives_fd_}) {
-    if (bpf_map_delete_elem(map, &pid) != 0 && errno != ENOENT) {
-      return system_error(errno, "cannot delete from the map of processes");
-    }
-  }
-  return {};
-}
-
-std::vector<Pid> BpfObject::pids() const {
-  std::vector<Pid> all;
-  Pid next{};
-  for (int error = bpf_map_get_next_key(processes_fd_, nullptr, &next); error == 0;
-       error = bpf_map_get_next_key(processes_fd_, &all.back(), &next)) {
-    all.push_back(next);
-  }
-  return all;
-}
-
-Result<ls_counters> BpfObject::counters() const {
-  ls_counters total{};
-  for (std::uint32_t entry = 0; entry < LS_COUNTERS_ENTRIES; ++entry) {
-    auto part = counters(entry);
-    if (!part) return part;
-    for (unsigned i = 0; i < LS_COUNTER_COUNT; ++i) total.value[i] += part->value[i];
-  }
-  return total;
-}
-
-std::vector<std::uint64_t> BpfObject::samples_by_cpu() const {
-  std::vector<std::uint64_t> all;
-  const auto each = of_each_cpu<ls_counters>(counters_fd_, LS_PROGRAM_EVENT);
-  if (!each) return all;
-  for (const ls_counters& cpu : *each) {
-    all.push_back(cpu.value[LS_COUNT_TAKEN] + cpu.value[LS_COUNT_FOREIGN] +
-                  cpu.value[LS_COUNT_OTHER_NAMESPACE] + cpu.value[LS_COUNT_NO_SCRATCH]);
-  }
-  return all;
-}
-
-Result<ls_counters> BpfObject::counters(std::uint32_t entry) const {
-  auto each = of_each_cpu<ls_counters>(counters_fd_, entry);
-  if (!each) return std::move(each).error();
-  ls_counters sum{};
-  for (const ls_counters& cpu : *each) {
-    for (unsigned i = 0; i < LS_COUNTER_COUNT; ++i) sum.value[i] += cpu.value[i];
-  }
-  return sum;
-}
-
-namespace {
-
-template <class Key>
-std::vector<ls_ending> endings_in(int map) {
-  std::vector<ls_ending> all;
-  for (const auto& [key, ending] : entries_of<Key, ls_ending>(map)) all.push_back(ending);
-  return all;
-}
-
-}  // namespace
-
-std::vector<ls_ending> BpfObject::endings() const { return endings_in<std::uint64_t>(endings_fd_); }
-
-std::vector<ls_ending> BpfObject::unsent_ends() const {
-  return endings_in<ls_end_key>(unsent_ends_fd_);
-}
-
-std::vector<ls_ending> BpfObject::take_unsent_ends() {
-  std::vector<ls_ending> all;
-  for (const auto& [key, ending] : entries_of<ls_end_key, ls_ending>(unsent_ends_fd_)) {
-    if (bpf_map_delete_elem(unsent_ends_fd_, &key) == 0) all.push_back(ending);
-  }
-  return all;
-}
-
-Status BpfObject::set_wait_unit(std::uint64_t unit_ns) {
-  const std::uint32_t zero = 0;
-  if (bpf_map_update_elem(map_fd(object_, "off_cpu_unit"), &zero, &unit_ns, BPF_ANY) == 0) {
-    return {};
-  }
-  return system_error(errno, "cannot write the weight of waits");
-}
-
-Result<bool> BpfObject::add_waiting(Tid tid, const ls_off_cpu& thread) {
-  if (bpf_map_update_elem(off_cpu_threads_fd_, &tid, &thread, BPF_NOEXIST) == 0) return true;
-  if (errno == EEXIST) return false;
-  if (errno == E2BIG) return Error{ErrorCode::kLimit, "the map of threads is full"};
-  return system_error(errno, "cannot write to the map of threads");
-}
-
-void BpfObject::forget_waiting(Tid tid, std::uint64_t left_ns) {
-  ls_off_cpu thread{};
-  if (bpf_map_lookup_elem(off_cpu_threads_fd_, &tid, &thread) != 0) return;
-  if (thread.left_ns == left_ns) bpf_map_delete_elem(off_cpu_threads_fd_, &tid);
-}
-
-void BpfObject::forget_waits(Pid pid) {
-  for (const auto& [tid, thread] : off_cpu_threads()) {
-    if (thread.pid == static_cast<std::uint32_t>(raw(pid)))
-      bpf_map_delete_elem(off_cpu_threads_fd_, &tid);
-  }
-}
-
-std::vector<std::pair<Tid, ls_off_cpu>> BpfObject::off_cpu_threads() const {
-  return entries_of<Tid, ls_off_cpu>(off_cpu_threads_fd_);
-}
-
-namespace {
-
-std::uint32_t generation_of(const ls_wait_key& key) { return key.generation; }
-std::uint32_t generation_of(const ls_blame_key& key) {
-  return key.wait.generation & ~LS_GENERATION_LATE;
-}
-
-// Reads all entries, a bucket at once: programs may add others meanwhile.
-template <class Key, class Value>
-std::vector<std::pair<Key, Value>> batches_of(int map) {
-  constexpr std::uint32_t kAtOnce = 4096;
-  std::vector<Key> keys(kAtOnce);
-  std::vector<Value> values(kAtOnce);
-  std::vector<std::pair<Key, Value>> all;
-  std::uint32_t place = 0;
-  for (bool first = true, more = true; more; first = false) {
-    std::uint32_t count = kAtOnce;
-    more = bpf_map_lookup_batch(map, first ? nullptr : &place, &place, keys.data(), values.data(),
-                                &count, nullptr) == 0;
-    if (!more && errno != ENOENT) break;  // ENOENT: these are the last ones
-    for (std::uint32_t i = 0; i < count; ++i) all.emplace_back(keys[i], values[i]);
-  }
-  return all;
-}
-
-// Takes the entries of one generation out.
-template <class Key, class Value>
-std::vector<std::pair<Key, Value>> take_entries(int map, std::uint32_t generation) {
-  auto all = batches_of<Key, Value>(map);
-  std::erase_if(all, [&](const auto& one) { return generation_of(one.first) != generation; });
-  std::vector<Key> keys;
-  keys.reserve(all.size());
-  for (const auto& [key, value] : all) keys.push_back(key);
-  auto count = static_cast<std::uint32_t>(keys.size());
-  if (count != 0) bpf_map_delete_batch(map, keys.data(), &count, nullptr);
-  return all;
-}
-
-}  // namespace
-
-std::vector<std::pair<ls_wait_key, ls_wait_total>> BpfObject::wait_totals() const {
-  return batches_of<ls_wait_key, ls_wait_total>(map_fd(object_, "wait_totals"));
-}
-
-std::vector<std::pair<ls_blame_key, ls_blame_total>> BpfObject::blame_totals() const {
-  if (!blames_) return {};
-  return batches_of<ls_blame_key, ls_blame_total>(map_fd(object_, "blame_totals"));
-}
-
-std::vector<std::pair<ls_wait_key, ls_wait_total>> BpfObject::take_wait_totals(
-    std::uint32_t generation) {
-  return take_entries<ls_wait_key, ls_wait_total>(map_fd(object_, "wait_totals"), generation);
-}
-
-std::vector<std::pair<ls_blame_key, ls_blame_total>> BpfObject::take_blame_totals(
-    std::uint32_t generation) {
-  if (!blames_) return {};
-  return take_entries<ls_blame_key, ls_blame_total>(map_fd(object_, "blame_totals"), generation);
-}
-
-std::optional<std::uint64_t> BpfObject::late_labels(std::uint64_t number) const {
-  std::uint64_t labels = 0;
-  if (bpf_map_lookup_elem(map_fd(object_, "late_labels"), &number, &labels) != 0) return {};
-  return labels;
-}
-
-void BpfObject::forget_late_labels(std::uint64_t number) {
-  bpf_map_delete_elem(map_fd(object_, "late_labels"), &number);
-}
-
-Status BpfObject::set_wait_generation(std::uint32_t generation) {
-  const std::uint32_t zero = 0;
-  if (bpf_map_update_elem(map_fd(object_, "wait_generation"), &zero, &generation, BPF_ANY) == 0) {
-    return {};
-  }
-  return system_error(errno, "cannot write the generation of totals of waits");
-}
-
-Result<ls_totals_made> BpfObject::totals_made() const {
-  auto each = of_each_cpu<ls_totals_made>(map_fd(object_, "totals_made"), 0);
-  if (!each) return std::move(each).error();
-  ls_totals_made sum{};
-  for (const ls_totals_made& cpu : *each) {
-    sum.waits += cpu.waits;
-    sum.blame += cpu.blame;
-    for (int i = 0; i < LS_WAIT_PARTS; ++i) sum.untold_ns[i] += cpu.untold_ns[i];
-  }
-  return sum;
 }
 
 void BpfObject::cancel_retries() {

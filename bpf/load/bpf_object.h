@@ -110,6 +110,7 @@ class BpfObject {
   BpfObject() = default;
   static Result<std::unique_ptr<BpfObject>> load_object(const SamplerOptions& options,
                                                         const SamplerObject& object);
+  void size_maps(const SamplerOptions& options, const SamplerObject& object, std::uint32_t cpus);
   Status find_parts();
   Status attach();
   Status attach(std::span<const char* const> programs, std::vector<bpf_link*>& links);
