@@ -86,6 +86,7 @@ class StepCheck {
     report_problems();
     program->finish(kGrace, watchdog.reason(), options_.timeout, report_);
     report_gaps();
+    report_ways();
     return {};
   }
 
@@ -146,12 +147,11 @@ class StepCheck {
     }
   }
 
+  void gap(const char* name, const std::string& text) { report_.gaps.push_back({name, text}); }
+  void remark(const std::string& text) { report_.remarks.push_back(text); }
+
   // Reports what was not proven.
   void report_gaps() {
-    auto remark = [&](const std::string& text) { report_.remarks.push_back(text); };
-    auto gap = [&](const char* name, const std::string& text) {
-      report_.gaps.push_back({name, text});
-    };
     if (const Unproven left = unproven(record_); left.changes != 0) {
       std::string text = counted(left.changes, "change", "changes") +
                          " of label sets happened while a thread ran freely, and were not stepped "
@@ -165,24 +165,6 @@ class StepCheck {
               std::string(record_.no_watchpoints ? "calls of the functions that it has"
                                                  : "what watchpoints caught") +
               " was stepped through; --update names such functions");
-    }
-    if (publishes() && record_.no_watchpoints) {
-      std::string text =
-          "this machine has no hardware watchpoint that is free and reports changes, so stepping "
-          "began at every function of the program that a thread with labels called";
-      if (record_.functions_let_go != 0) {
-        text += "; " + counted(record_.functions_let_go, "function was", "functions were") +
-                " let go, having changed no label for long or in " +
-                std::to_string(Suspects::kQuietCalls) + " calls";
-      }
-      if (record_.functions_passed != 0) {
-        text +=
-            "; " + counted(record_.functions_passed, "function was", "functions were") +
-            " let go without a look, after " + with_thousands(Suspects::kMostPasses) +
-            " calls by threads without labels: what it changes for a thread with labels is seen "
-            "only afterwards";
-      }
-      remark(text);
     }
     if (record_.abandoned != 0) {
       gap("abandoned-functions",
@@ -200,9 +182,13 @@ class StepCheck {
       gap("unended-updates",
           counted(record_.unended_regions, "declared update", "declared updates") +
               " had begun and not ended when a thread ended; all that changed from then on was "
-              "taken "
-              "for one update: is its end called on every way out?");
+              "taken for one update: is its end called on every way out?");
     }
+  }
+
+  // Reports how stepping was done, where that matters for what it means.
+  void report_ways() {
+    if (publishes() && record_.no_watchpoints) report_lack_of_watchpoints();
     if (!record_.doubtful_functions.empty()) {
       const std::string names = some_of(record_.doubtful_functions, namer_);
       remark("a set was published and then changed in one call of " + names +
@@ -221,6 +207,25 @@ class StepCheck {
                      "processes that the program started were") +
              " not stepped: only the program itself is");
     }
+  }
+
+  void report_lack_of_watchpoints() {
+    std::string text =
+        "this machine has no hardware watchpoint that is free and reports changes, so stepping "
+        "began at every function of the program that a thread with labels called";
+    if (record_.functions_let_go != 0) {
+      text += "; " + counted(record_.functions_let_go, "function was", "functions were") +
+              " let go, having changed no label for long or in " +
+              std::to_string(Suspects::kQuietCalls) + " calls";
+    }
+    if (record_.functions_passed != 0) {
+      text +=
+          "; " + counted(record_.functions_passed, "function was", "functions were") +
+          " let go without a look, after " + with_thousands(Suspects::kMostPasses) +
+          " calls by threads without labels: what it changes for a thread with labels is seen "
+          "only afterwards";
+    }
+    remark(text);
   }
 
   bool publishes() const { return !publisher_.empty(); }

@@ -89,6 +89,55 @@ bool is_option_of_all(std::string_view word) {
   return word == "-h" || word == "--help" || word == "-V" || word == "--version";
 }
 
+// Returns what can stand next in a command line that is typed: the words of `labelscope complete`.
+ParseEnd complete(const CLI::App& app, std::span<const Subcommand> commands,
+                  const std::vector<std::string>& typed) {
+  // Names of processes and recordings come from anywhere. A right that cannot be given up is not
+  // worth a message in the middle of a command line.
+  if (!drop_rights(0, std::nullopt)) return ParseEnd{"", "", kExitRuntimeError};
+  const auto choices = [&](const std::string& option) {
+    for (const Subcommand& each : commands) {
+      if (!typed.empty() && typed[0] == each.texts.name) return each.list->choices(option);
+    }
+    return std::vector<std::string>();
+  };
+  return ParseEnd{complete_words(app, choices, typed), "", kExitOk};
+}
+
+// Refuses what CLI11 would not, or not in good words. `dashes` is where the first "--" is, or the
+// end.
+void check_words(std::span<const char* const> words, std::size_t dashes, const Subcommand* chosen,
+                 const std::vector<std::string>& names) {
+  if (words.size() < 2) refuse("a command is wanted: " + in_words(names, " or "));
+  const std::string_view first = words[1];
+  if (!first.starts_with('-') && chosen == nullptr) {
+    refuse(unknown_command_text(words[1], names));
+  }
+  if (first.starts_with('-') && !is_option_of_all(first)) {
+    refuse("a command comes first, " + in_words(names, " or ") + ": labelscope " + names.front() +
+           escape_terminal(quoted(static_cast<int>(words.size()) - 1, words.data() + 1, " ")));
+  }
+  if (dashes == words.size()) return;
+  if (chosen != nullptr && !chosen->texts.takes_command) {
+    refuse(std::string(chosen->texts.name) + " starts no program: -- has no meaning here");
+  }
+  if (dashes + 1 == words.size()) refuse("a program is wanted after --");
+}
+
+// Returns what is wrong with words that CLI11 does not accept. `chosen` may be null.
+std::string problem_text(const CLI::ParseError& error, const CLI::App& app,
+                         const Subcommand* chosen) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && chosen != nullptr) {
+    // Mostly such an option has left its own value as an extra word.
+    const std::string swallowed = swallowed_option_text(*chosen->app);
+    return swallowed.empty() ? extras_text(chosen->texts, *chosen->app) : swallowed;
+  }
+  if (const auto* mismatch = dynamic_cast<const CLI::ArgumentMismatch*>(&error)) {
+    return escape_terminal(mismatch_text(*mismatch, chosen == nullptr ? app : *chosen->app));
+  }
+  return escape_terminal(error.what());
+}
+
 }  // namespace
 
 std::variant<Options, ParseEnd> parse_command_line(int given, const char* const* words) {
@@ -106,17 +155,7 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
       add_command<InspectOptions>(app, *layout), add_command<CheckOptions>(app, *layout),
       add_command<DoctorOptions>(app, *layout)};
   if (argc > 2 && std::string_view(argv[1]) == "complete" && std::string_view(argv[2]) == "--") {
-    // Names of processes and recordings come from anywhere. A right that cannot be given up is not
-    // worth a message in the middle of a command line.
-    if (!drop_rights(0, std::nullopt)) return ParseEnd{"", "", kExitRuntimeError};
-    const std::vector<std::string> typed(argv + 3, argv + argc);
-    const auto choices = [&](const std::string& option) {
-      for (const Subcommand& each : commands) {
-        if (!typed.empty() && typed[0] == each.texts.name) return each.list->choices(option);
-      }
-      return std::vector<std::string>();
-    };
-    return ParseEnd{complete_words(app, choices, typed), "", kExitOk};
+    return complete(app, commands, {argv + 3, argv + argc});
   }
   std::vector<std::string> names;
   const Subcommand* chosen = nullptr;
@@ -124,12 +163,6 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
     names.emplace_back(each.texts.name);
     if (argc > 1 && argv[1] == names.back()) chosen = &each;
   }
-  const std::string try_help = "Try: labelscope " +
-                               (chosen == nullptr ? "" : std::string(chosen->texts.name) + " ") +
-                               "--help\n";
-  auto usage_error = [&](const std::string& message) {
-    return ParseEnd{"", "labelscope: " + message + "\n" + try_help, kExitUsage};
-  };
   // What follows the first "--" belongs to the command, even if it looks like an option.
   const char* const* end = argv + argc;
   const char* const* dashes = std::find(argv, end, std::string_view("--"));
@@ -137,16 +170,7 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
   tail.command_line = quoted(given, words);
   if (dashes != end) tail.command.assign(dashes + 1, end);
   try {
-    if (argc < 2) refuse("a command is wanted: " + in_words(names, " or "));
-    if (argv[1][0] != '-' && chosen == nullptr) refuse(unknown_command_text(argv[1], names));
-    if (argv[1][0] == '-' && !is_option_of_all(argv[1])) {
-      refuse("a command comes first, " + in_words(names, " or ") + ": labelscope " + names.front() +
-             escape_terminal(quoted(argc - 1, argv + 1, " ")));
-    }
-    if (dashes != end && chosen != nullptr && !chosen->texts.takes_command) {
-      refuse(std::string(chosen->texts.name) + " starts no program: -- has no meaning here");
-    }
-    if (dashes != end && tail.command.empty()) refuse("a program is wanted after --");
+    check_words(arguments, static_cast<std::size_t>(dashes - argv), chosen, names);
     app.parse(static_cast<int>(dashes - argv), argv);
     if (const std::string swallowed = swallowed_option_text(*chosen->app); !swallowed.empty()) {
       refuse(swallowed);
@@ -156,16 +180,12 @@ std::variant<Options, ParseEnd> parse_command_line(int given, const char* const*
     return ParseEnd{app.help(), "", kExitOk};
   } catch (const CLI::CallForVersion& version) {
     return ParseEnd{std::string(version.what()) + "\n", "", kExitOk};
-  } catch (const CLI::ExtrasError& error) {
-    if (chosen == nullptr) return usage_error(escape_terminal(error.what()));
-    // Mostly such an option has left its own value as an extra word.
-    const std::string swallowed = swallowed_option_text(*chosen->app);
-    return usage_error(swallowed.empty() ? extras_text(chosen->texts, *chosen->app) : swallowed);
-  } catch (const CLI::ArgumentMismatch& error) {
-    return usage_error(
-        escape_terminal(mismatch_text(error, chosen == nullptr ? app : *chosen->app)));
   } catch (const CLI::ParseError& error) {
-    return usage_error(escape_terminal(error.what()));
+    const std::string command = chosen == nullptr ? "" : std::string(chosen->texts.name) + " ";
+    return ParseEnd{"",
+                    "labelscope: " + problem_text(error, app, chosen) +
+                        "\nTry: labelscope " + command + "--help\n",
+                    kExitUsage};
   }
 }
 

@@ -149,6 +149,14 @@ void OutputOptions::declare(OptionList& list, const std::string& otherwise) {
 }
 
 void OutputOptions::check() const {
+  check_outputs();
+  check_labels();
+  if (json && summary.empty() && blame.empty()) {
+    refuse("--json has a meaning with --summary or --blame only");
+  }
+}
+
+void OutputOptions::check_outputs() const {
   std::vector<std::string> extensions;
   for (const Format& one : kFormats) extensions.emplace_back(one.extension);
   for (const std::string& path : outputs) {
@@ -177,6 +185,10 @@ void OutputOptions::check() const {
   if (std::count(outputs.begin(), outputs.end(), "-") > 1) {
     refuse("--output -: stdout can take one file only");
   }
+}
+
+// Refuses to show labels that are left out.
+void OutputOptions::check_labels() const {
   for (const auto* kept : {&labels.allow, &labels.hash}) {
     for (const std::string& key : *kept) {
       if (std::find(labels.deny.begin(), labels.deny.end(), key) == labels.deny.end()) continue;
@@ -206,9 +218,6 @@ void OutputOptions::check() const {
            "waits are added up by labels, and by " +
                in_words({std::string(kPidKey), std::string(kCommKey)}, " and ") + ", not by " +
                key);
-  }
-  if (json && summary.empty() && blame.empty()) {
-    refuse("--json has a meaning with --summary or --blame only");
   }
 }
 

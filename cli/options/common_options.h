@@ -48,6 +48,10 @@ struct OutputOptions {
   // `otherwise` describes what is written if no output is named.
   void declare(OptionList& list, const std::string& otherwise);
   void check() const;  // checks all but the options of messages
+
+ private:
+  void check_outputs() const;
+  void check_labels() const;
 };
 
 // Record and dump have this: where names of functions come from.

@@ -46,8 +46,8 @@ std::string keep_tables(const SessionOptions& options, TableWorker& tables) {
   return {};
 }
 
-Result<OpenedSampler> open_bpf(const SessionOptions& options, const WantedLabels& labels,
-                               const Targets& targets) {
+SamplerOptions bpf_options(const SessionOptions& options, const WantedLabels& labels,
+                           const Targets& targets) {
   SamplerOptions sampling;
   sampling.mode = options.mode;
   sampling.blames = !labels.blame.empty();
@@ -60,8 +60,7 @@ Result<OpenedSampler> open_bpf(const SessionOptions& options, const WantedLabels
   }
   sampling.frequency_hz = options.frequency_hz;
   sampling.event = options.event;
-  const CallGraph* call_graph = find_call_graph(Backend::kBpf, options.call_graph);
-  sampling.call_graph = call_graph->value;
+  sampling.call_graph = find_call_graph(Backend::kBpf, options.call_graph)->value;
   sampling.kernel_stacks = options.kernel_stacks;
   sampling.follow_children = targets.admits_children();
   sampling.max_processes = options.max_processes;
@@ -70,8 +69,15 @@ Result<OpenedSampler> open_bpf(const SessionOptions& options, const WantedLabels
   if (sampling.presets) sampling.max_preset_programs = 2 * options.max_processes;
   sampling.ring_bytes = ring_bytes(options);
   sampling.unwind_bytes = std::size_t{options.unwind_mib} << 20;
-  OpenedSampler opened;
   if (!targets.is_command()) sampling.first_processes = targets.first();
+  return sampling;
+}
+
+Result<OpenedSampler> open_bpf(const SessionOptions& options, const WantedLabels& labels,
+                               const Targets& targets) {
+  SamplerOptions sampling = bpf_options(options, labels, targets);
+  const CallGraph* call_graph = find_call_graph(Backend::kBpf, options.call_graph);
+  OpenedSampler opened;
   std::shared_ptr<TableWorker> tables;
   if (sampling.call_graph == LS_CALL_GRAPH_DWARF) {
     tables = std::make_shared<TableWorker>();

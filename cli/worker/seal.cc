@@ -121,8 +121,22 @@ bool forbid_files() {
   return rules.valid() && ::syscall(SYS_landlock_restrict_self, rules.get(), 0) == 0;
 }
 
-// Lists the calls that remain. Calls with which libdw looks for files, and with which libc prints
-// why it dies, fail, and the worker continues. Any other call ends the process.
+// Calls that remain.
+constexpr int kAllowedCalls[] = {
+    SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(poll),
+    SCMP_SYS(ppoll), SCMP_SYS(close), SCMP_SYS(fstat), SCMP_SYS(lseek), SCMP_SYS(munmap),
+    SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk), SCMP_SYS(futex), SCMP_SYS(exit),
+    SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(clock_gettime), SCMP_SYS(getrandom), SCMP_SYS(sched_yield), SCMP_SYS(gettid),
+    SCMP_SYS(getpid), SCMP_SYS(sysinfo), SCMP_SYS(restart_syscall)};
+// Calls with which libdw looks for files: they fail, and the worker continues.
+constexpr int kRefusedCalls[] = {
+    SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(access), SCMP_SYS(faccessat),
+    SCMP_SYS(faccessat2), SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(statx), SCMP_SYS(readlink),
+    SCMP_SYS(readlinkat), SCMP_SYS(getcwd)};
+
+// Some calls remain, and some fail: those with which libdw looks for files, or libc prints why it
+// dies. Any other call ends the process.
 Status forbid_calls() {
   const std::unique_ptr<void, void (*)(scmp_filter_ctx)> filter(
       seccomp_init(kSanitized ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS), seccomp_release);
@@ -137,37 +151,8 @@ Status forbid_calls() {
   const auto where = [](unsigned argument, scmp_compare compare, scmp_datum_t value) {
     return scmp_arg_cmp{argument, compare, value, 0};
   };
-  constexpr int kAllowed[] = {SCMP_SYS(read),
-                              SCMP_SYS(pread64),
-                              SCMP_SYS(recvmsg),
-                              SCMP_SYS(sendmsg),
-                              SCMP_SYS(poll),
-                              SCMP_SYS(ppoll),
-                              SCMP_SYS(close),
-                              SCMP_SYS(fstat),
-                              SCMP_SYS(lseek),
-                              SCMP_SYS(munmap),
-                              SCMP_SYS(mremap),
-                              SCMP_SYS(madvise),
-                              SCMP_SYS(brk),
-                              SCMP_SYS(futex),
-                              SCMP_SYS(exit),
-                              SCMP_SYS(exit_group),
-                              SCMP_SYS(rt_sigreturn),
-                              SCMP_SYS(rt_sigprocmask),
-                              SCMP_SYS(clock_gettime),
-                              SCMP_SYS(getrandom),
-                              SCMP_SYS(sched_yield),
-                              SCMP_SYS(gettid),
-                              SCMP_SYS(getpid),
-                              SCMP_SYS(sysinfo),
-                              SCMP_SYS(restart_syscall)};
-  for (const int call : kAllowed) rule(SCMP_ACT_ALLOW, call);
-  constexpr int kRefused[] = {SCMP_SYS(open),     SCMP_SYS(openat),     SCMP_SYS(openat2),
-                              SCMP_SYS(access),   SCMP_SYS(faccessat),  SCMP_SYS(faccessat2),
-                              SCMP_SYS(stat),     SCMP_SYS(lstat),      SCMP_SYS(statx),
-                              SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getcwd)};
-  for (const int call : kRefused) rule(SCMP_ACT_ERRNO(EACCES), call);
+  for (const int call : kAllowedCalls) rule(SCMP_ACT_ALLOW, call);
+  for (const int call : kRefusedCalls) rule(SCMP_ACT_ERRNO(EACCES), call);
   // A sanitizer asks the kernel whether memory can be read: by writing it to a pipe.
   for (const int call : {SCMP_SYS(write), SCMP_SYS(writev)}) {
     rule(kSanitized ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EACCES), call);

@@ -93,16 +93,8 @@ std::size_t encoded_size(std::uint8_t encoding) {
 // Skips the operands of one instruction. Returns false if the instruction is unknown, or names a
 // register that no processor has.
 bool skip_operands(Reader& reader, std::uint8_t instruction, std::size_t pointer_size) {
-  switch (instruction >> 6) {
-    case 1:  // advance_loc
-    case 3:  // restore
-      return true;
-    case 2:  // offset
-      reader.number();
-      return true;
-    default:
-      break;
-  }
+  if (instruction >> 6 == 2) reader.number();  // offset; the others are advance_loc and restore
+  if (instruction >> 6 != 0) return true;
   switch (instruction) {
     case kNop:
     case kRemember:

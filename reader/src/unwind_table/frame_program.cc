@@ -98,9 +98,8 @@ bool FrameProgram::restore(std::uint64_t number) {
 
 // Returns false if the instruction is not ordinary.
 bool FrameProgram::run_one(std::uint8_t instruction) {
-  std::uint64_t number = instruction & kOperand;
+  const std::uint64_t number = instruction & kOperand;
   std::uint64_t value = 0;
-  std::int64_t with_sign = 0;
   switch (instruction & ~kOperand) {
     case DW_CFA_advance_loc:
       location_ += number * common_.code_factor;
@@ -110,8 +109,15 @@ bool FrameProgram::run_one(std::uint8_t instruction) {
     case DW_CFA_restore:
       return restore(number);
     default:
-      break;
+      return run_extended(instruction);
   }
+}
+
+// The same for an instruction that has all of its operands behind it.
+bool FrameProgram::run_extended(std::uint8_t instruction) {
+  std::uint64_t number = 0;
+  std::uint64_t value = 0;
+  std::int64_t with_sign = 0;
   switch (instruction) {
     case DW_CFA_nop:
       return true;

@@ -53,6 +53,7 @@ class FrameProgram {
 
  private:
   bool run_one(std::uint8_t instruction);
+  bool run_extended(std::uint8_t instruction);
   std::uint64_t by_data_factor(std::uint64_t value) const;
   bool set_place(std::uint64_t number, FramePlace::Kind kind, std::uint64_t offset);
   bool restore(std::uint64_t number);
