@@ -13,11 +13,18 @@ const custom_labels_labelset_t* cl_labels_of(const custom_labels_labelset_t* set
   return &thread->live->set;
 }
 
-custom_labels_labelset_t* cl_current_handle(struct thread_state* thread) {
+static custom_labels_labelset_t* current_handle(struct thread_state* thread) {
   custom_labels_labelset_t* labels = *current_slot(thread);
   if (labels == NULL) return NULL;
   if ((const void*)labels == (const void*)thread->live) return &thread->handle->empty;
   return labels == thread->shown ? &owner_of(labels)->handle.empty : labels;
+}
+
+custom_labels_labelset_t* cl_current_handle(struct thread_state* thread) {
+  const bool held = hold_own(thread);
+  custom_labels_labelset_t* handle = current_handle(thread);
+  release_own(thread, held);
+  return handle;
 }
 
 /* A handle is recognized by its storage pointer, which points into the handle itself. Any other set
@@ -54,8 +61,10 @@ API custom_labels_labelset_t* custom_labels_current(void) {
 
 static __attribute__((noinline)) custom_labels_labelset_t* replace_any(
     struct thread_state* thread, custom_labels_labelset_t* set) {
+  const bool held = hold_own(thread);
   custom_labels_labelset_t* before = cl_current_handle(thread);
   install(thread, handle_of(thread, set));
+  release_own(thread, held);
   return before;
 }
 

@@ -29,7 +29,12 @@ API const custom_labels_label_t* custom_labels_at(const custom_labels_labelset_t
 
 API const custom_labels_label_t* custom_labels_get(custom_labels_labelset_t* set,
                                                    custom_labels_string_t key) {
-  return key.buf == NULL ? NULL : cl_find_label(cl_labels_of(set), key);
+  if (key.buf == NULL) return NULL;
+  struct thread_state* thread = this_thread();
+  const bool held = hold_own(thread);
+  const custom_labels_label_t* label = cl_find_label(cl_labels_of(set), key);
+  release_own(thread, held);
+  return label;
 }
 
 /* Makes a copy that the caller frees; an empty one has a buffer too. */
@@ -65,9 +70,12 @@ static __attribute__((noinline)) int set_and_copy_old(custom_labels_labelset_t* 
                                                       custom_labels_string_t value,
                                                       custom_labels_string_t* old_value_out) {
   custom_labels_string_t old = {0, NULL};
+  struct thread_state* thread = this_thread();
+  const bool held = hold_own(thread);
   const custom_labels_label_t* found =
       set == NULL || key.buf == NULL ? NULL : cl_find_label(cl_labels_of(set), key);
   int error = found == NULL ? 0 : copy_string(found->value, &old);
+  release_own(thread, held);
   if (error == 0) error = set_label(set, key, value);
   if (error != 0) {
     free((void*)(uintptr_t)old.buf);
@@ -126,9 +134,7 @@ static int copy_labels_of(struct label_set* to, const custom_labels_labelset_t* 
   return 0;
 }
 
-API custom_labels_labelset_t* custom_labels_clone_with_capacity(const custom_labels_labelset_t* set,
-                                                                size_t capacity) {
-  if (set == NULL) return NULL;
+static custom_labels_labelset_t* clone(const custom_labels_labelset_t* set, size_t capacity) {
   const custom_labels_labelset_t* labels = cl_labels_of(set);
   const size_t count = labels == NULL ? 0 : labels->count;
   /* The labels of both kinds of handles lie in a block. */
@@ -142,6 +148,16 @@ API custom_labels_labelset_t* custom_labels_clone_with_capacity(const custom_lab
   return NULL;
 }
 
+API custom_labels_labelset_t* custom_labels_clone_with_capacity(const custom_labels_labelset_t* set,
+                                                                size_t capacity) {
+  if (set == NULL) return NULL;
+  struct thread_state* thread = this_thread();
+  const bool held = hold_own(thread);
+  custom_labels_labelset_t* copy = clone(set, capacity);
+  release_own(thread, held);
+  return copy;
+}
+
 API custom_labels_labelset_t* custom_labels_clone(const custom_labels_labelset_t* set) {
   return custom_labels_clone_with_capacity(set, 0);
 }
@@ -151,9 +167,7 @@ static unsigned char* put_bytes(unsigned char* to, const void* bytes, size_t n) 
   return to + n;
 }
 
-API int custom_labels_debug_string(const custom_labels_labelset_t* set,
-                                   custom_labels_string_t* out) {
-  if (out == NULL) return EINVAL;
+static int write_text(const custom_labels_labelset_t* set, custom_labels_string_t* out) {
   const custom_labels_labelset_t* labels = cl_labels_of(set);
   const size_t count = labels == NULL ? 0 : labels->count;
   size_t size = 2;
@@ -176,6 +190,16 @@ API int custom_labels_debug_string(const custom_labels_labelset_t* set,
   end = put_bytes(end, "}", 1);
   *out = (custom_labels_string_t){(size_t)(end - text), text};
   return 0;
+}
+
+API int custom_labels_debug_string(const custom_labels_labelset_t* set,
+                                   custom_labels_string_t* out) {
+  if (out == NULL) return EINVAL;
+  struct thread_state* thread = this_thread();
+  const bool held = hold_own(thread);
+  const int error = write_text(set, out);
+  release_own(thread, held);
+  return error;
 }
 
 API int custom_labels_careful_set(custom_labels_labelset_t* set, custom_labels_string_t key,

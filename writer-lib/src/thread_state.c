@@ -33,8 +33,11 @@ static _Atomic uint64_t threads_with_blocks;
 static pthread_key_t thread_end_key;
 static int key_error;
 
+/* A handler that comes in between is refused, as within any call. A call that the end of the thread
+ * has interrupted does not go on, so destructors may set labels again afterwards. */
 static void end_thread(void* memory) {
   struct thread_state* thread = this_thread();
+  (void)enter_call(thread);
   publish(thread->slot, NULL);
   thread->shown = NULL;
   thread->live = NULL;
@@ -42,6 +45,7 @@ static void end_thread(void* memory) {
   thread->blocks = NULL;
   thread->handle = NULL;
   free(memory);
+  leave_call(thread);
 }
 
 static void create_key(void) { key_error = pthread_key_create(&thread_end_key, end_thread); }

@@ -26,7 +26,8 @@
 struct thread_state {
   /* &custom_labels_current_set: kept to avoid a second TLSDESC call */
   custom_labels_labelset_t** slot;
-  /* what was published last, if that was a set object's labels */
+  /* what is published, if that is a set object's labels, or null; never what was published before:
+   * other labels may lie there by now */
   const custom_labels_labelset_t* shown;
   struct label_block* blocks;     /* the first of two; null until prepared */
   struct label_block* live;       /* the own set; null when it has no labels */
@@ -94,6 +95,7 @@ static inline struct label_block* begin_build(struct thread_state* thread) {
 /* Makes the block (null for no labels) the own set and current. */
 static inline void publish_own(struct thread_state* thread, struct label_block* block) {
   publish(thread->slot, block == NULL ? NULL : &block->set);
+  thread->shown = NULL;
   thread->live = block;
   if (block != NULL) thread->next = other_block(thread, block);
 }
@@ -121,6 +123,13 @@ static inline bool enter_call(struct thread_state* thread) {
 static inline void leave_call(struct thread_state* thread) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   thread->in_call = false;
+}
+
+/* These two enclose what reads the own set and may be called anywhere, also within another call. A
+ * handler that changed that set twice would overwrite what is read. */
+static inline bool hold_own(struct thread_state* thread) { return enter_call(thread); }
+static inline void release_own(struct thread_state* thread, bool held) {
+  if (held) leave_call(thread);
 }
 
 #endif /* CUSTOMLABELS_SRC_THREAD_STATE_H */

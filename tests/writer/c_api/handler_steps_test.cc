@@ -1,24 +1,17 @@
 // Tests a signal handler that labels its own work, at every instruction of every call that may be
 // interrupted so. The call, and those that come after it, must work as if the handler had not run.
-// Random signals find such an instruction once in thousands; the processor's trap flag goes through
-// all of them, with one signal each.
-#include <link.h>
-#include <ucontext.h>
+#include "writer/c_api/handler_steps.h"
 
-#include <csignal>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <initializer_list>
+#include <string>
 
 #include "support/catch.h"
 #include "writer/c_api/c_labels.h"
 
 namespace {
-
-#if defined(__x86_64__)
-using Handler = bool (*)();
 
 custom_labels_labelset_t* handlers_set = nullptr;
 
@@ -41,6 +34,19 @@ bool enter_and_leave() {
   return entered;
 }
 
+// It may change its own labels, too: then the block from before is built in.
+bool enter_set_and_leave() {
+  const custom_labels_label_t label = raw("handler", "yes");
+  custom_labels_saved_t saved;
+  if (custom_labels_thread_enter(&saved, &label, 1) == CUSTOM_LABELS_BUSY) return true;
+  const std::string long_value(200, 'h');
+  for (const char* key : {"handler2", "handler3", "handler4"}) set(key, long_value);
+  custom_labels_thread_leave(&saved);
+  return true;
+}
+
+bool set_and_stay() { return set("handler", "stays") != CUSTOM_LABELS_INVALID; }
+
 custom_labels_labelset_t* watched = nullptr;
 Labels before_call;
 Labels after_call;
@@ -55,150 +61,12 @@ bool look() {
   return seen == before_call || seen == after_call;
 }
 
-// A trap costs microseconds, so not all of the library's instructions are interrupted: each one
-// near the store that publishes, where its state changes together with what readers see, and one of
-// kFar elsewhere.
-constexpr int kNear = 25;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kFar = 101;  // most of the instructions are the sanitizer's
-#else
-constexpr int kFar = 11;
-#endif
-
-// Only the library's own instructions are interrupted: nothing of it changes between those of libc.
-struct Code {
-  std::uintptr_t start = 0;
-  std::uintptr_t end = 0;
-};
-
-Code writers_code() {
-  Code found;
-  dl_iterate_phdr(
-      [](dl_phdr_info* module, std::size_t, void* out) {
-        const auto function = reinterpret_cast<std::uintptr_t>(&custom_labels_new);
-        for (int i = 0; i < module->dlpi_phnum; ++i) {
-          const ElfW(Phdr)& segment = module->dlpi_phdr[i];
-          const std::uintptr_t start = module->dlpi_addr + segment.p_vaddr;
-          if (segment.p_type == PT_LOAD && function >= start && function < start + segment.p_memsz)
-            *static_cast<Code*>(out) = {start, start + segment.p_memsz};
-        }
-        return 0;
-      },
-      &found);
-  return found;
-}
-
-constexpr greg_t kTrapFlag = 0x100;
-
-Code code;
-Handler handler = nullptr;
-int instructions = 0;
-int interrupted = 0;
-int published = 0;
-const custom_labels_labelset_t* shown = nullptr;
-bool was_right = true;
-
-void on_trap(int, siginfo_t*, void* context) {
-  greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  const auto at = static_cast<std::uintptr_t>(registers[REG_RIP]);
-  if (at < code.start || at >= code.end) return;
-  ++instructions;
-  if (custom_labels_current_set != shown) published = instructions;
-  shown = custom_labels_current_set;
-  if (instructions != interrupted) return;
-  was_right = handler();
-  registers[REG_EFL] &= ~kTrapFlag;
-}
-
-// The stack pointer avoids the red zone, which belongs to the function that this is inlined into.
-inline void set_trap_flag() {
-  asm volatile(
-      "lea -128(%%rsp), %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp"
-      :
-      :
-      : "cc", "memory");
-}
-inline void clear_trap_flag() {
-  asm volatile(
-      "lea -128(%%rsp), %%rsp\n pushfq\n andq $~0x100, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp"
-      :
-      :
-      : "cc", "memory");
-}
-
-// Runs the call with the handler before the library's nth instruction in it. With 0 the handler
-// does not run.
-void interrupt_before(int n, Handler what, const std::function<void()>& call) {
-  handler = what;
-  instructions = 0;
-  interrupted = n;
-  shown = custom_labels_current_set;
-  was_right = true;
-  set_trap_flag();
-  call();
-  clear_trap_flag();
-}
-
-class TrapHandler {
- public:
-  TrapHandler() {
-    struct sigaction action = {};
-    action.sa_sigaction = on_trap;
-    action.sa_flags = SA_SIGINFO;
-    REQUIRE(sigaction(SIGTRAP, &action, &before_) == 0);
-  }
-  ~TrapHandler() { sigaction(SIGTRAP, &before_, nullptr); }
-  TrapHandler(const TrapHandler&) = delete;
-  TrapHandler& operator=(const TrapHandler&) = delete;
-
- private:
-  struct sigaction before_ = {};
-};
-#endif
-
-// A call, the labels after it, and a call that shows whether the library still knows which set is
-// current.
-struct Step {
-  const char* name;
-  std::function<void()> prepare;
-  std::function<void()> call;
-  std::function<bool()> went_well;
-};
-
-#if defined(__x86_64__)
-// Interrupts the step before the library's instructions, one of `far` where nothing is published.
-void check_step(const Step& step, Handler what, int far) {
-  INFO(step.name);
-  step.prepare();
-  interrupt_before(0, what, step.call);
-  REQUIRE(step.went_well());
-  REQUIRE(instructions > 10);
-  const int last = instructions;
-  const int middle = published;
-  for (int n = 1; n <= last; n += std::abs(n - middle) < kNear ? 1 : far) {
-    INFO("interrupted before the library's instruction " << n << " of " << last);
-    step.prepare();
-    interrupt_before(n, what, step.call);
-    const bool well = step.went_well();
-    REQUIRE(was_right);
-    REQUIRE(well);
-  }
-}
-#endif
-
-void check_all_instructions([[maybe_unused]] std::initializer_list<Step> steps) {
-#if defined(__x86_64__)
+void check_all_instructions(std::initializer_list<Step> steps, int far = kFar) {
   SetObject in_handler(Labels{{"h", "1"}});
   handlers_set = in_handler.get();
   REQUIRE(custom_labels_thread_prepare() == CUSTOM_LABELS_SET);
-  code = writers_code();
-  const TrapHandler traps;
-  for (const Handler what : {install_and_put_back, enter_and_leave}) {
-    for (const Step& step : steps) check_step(step, what, kFar);
-  }
-#else
-  skip_test("a program can step through itself on x86-64 only");
-#endif
+  for (const Handler what : {install_and_put_back, enter_and_leave, enter_set_and_leave})
+    check_steps(steps, what, far);
 }
 
 }  // namespace
@@ -266,11 +134,8 @@ TEST_CASE_METHOD(Unlabelled, "handler steps: changes of a current set object") {
 }
 
 TEST_CASE_METHOD(Unlabelled, "handler steps: a handler reads a set that is changed") {
-#if defined(__x86_64__)
   SetObject object;
   watched = object.get();
-  code = writers_code();
-  const TrapHandler traps;
   struct Change {
     const char* name;
     Labels before;
@@ -298,20 +163,17 @@ TEST_CASE_METHOD(Unlabelled, "handler steps: a handler reads a set that is chang
   for (const Change& change : changes) {
     before_call = change.before;
     after_call = change.after;
-    check_step({change.name,
-                [&] {
-                  // Where the call will write, there is something else.
-                  custom_labels_clear(object.get());
-                  for (const char* key : {"w", "x", "y", "z"}) object.put(key, "otherwise");
-                  custom_labels_clear(object.get());
-                  for (const auto& [key, value] : change.before) object.put(key, value);
-                },
-                change.call, [&] { return object.labels() == change.after; }},
-               look, kFar == 11 ? 1 : kFar);
+    check_steps({{change.name,
+                  [&] {
+                    // Where the call will write, there is something else.
+                    custom_labels_clear(object.get());
+                    for (const char* key : {"w", "x", "y", "z"}) object.put(key, "otherwise");
+                    custom_labels_clear(object.get());
+                    for (const auto& [key, value] : change.before) object.put(key, value);
+                  },
+                  change.call, [&] { return object.labels() == change.after; }}},
+                look, kFar == 11 ? 1 : kFar);
   }
-#else
-  skip_test("a program can step through itself on x86-64 only");
-#endif
 }
 
 TEST_CASE_METHOD(Unlabelled, "handler steps: a set object that is current is freed") {
@@ -390,4 +252,99 @@ TEST_CASE_METHOD(Unlabelled, "handler steps: changes of the thread's own set") {
                 current_labels() == Labels{{"object", "1"}};
        }},
   });
+}
+
+TEST_CASE_METHOD(Unlabelled, "handler steps: reading and installing the thread's own set") {
+  SetObject object(Labels{{"object", "1"}});
+  custom_labels_labelset_t* own = nullptr;
+  custom_labels_labelset_t* copy = nullptr;
+  custom_labels_string_t text = {0, nullptr};
+  const Labels labels = {{"a", "1"}, {"b", "2"}};
+  const auto start = [&] {
+    custom_labels_replace(nullptr);
+    custom_labels_thread_clear();
+    for (const auto& [key, value] : labels) set(key, value);
+    own = custom_labels_current();
+  };
+  const auto is_whole = [&] { return current_labels() == labels && set("a", "1") >= 0; };
+  check_all_instructions(
+      {
+          {"current", start, [&] { copy = custom_labels_current(); },
+           [&] { return copy == own && is_whole(); }},
+          {"clone", start, [&] { copy = custom_labels_clone(own); },
+           [&] {
+             const bool same = labels_of(copy) == labels;
+             custom_labels_free(copy);
+             return same && is_whole();
+           }},
+          {"debug string", start, [&] { custom_labels_debug_string(own, &text); },
+           [&] {
+             const bool same = view(text) == "{a: 1, b: 2}";
+             std::free(const_cast<unsigned char*>(text.buf));
+             return same && is_whole();
+           }},
+          {"the old value", start, [&] { custom_labels_set(own, raw("a"), raw("1"), &text); },
+           [&] {
+             const bool same = view(text) == "1";
+             std::free(const_cast<unsigned char*>(text.buf));
+             return same && is_whole();
+           }},
+          {"install", [&] { start(), custom_labels_replace(object.get()); },
+           [&] { custom_labels_replace(own); },
+           [&] { return custom_labels_current() == own && is_whole() && is_whole(); }},
+          {"install an object", start, [&] { custom_labels_replace(object.get()); },
+           [&] {
+             return current_labels() == Labels{{"object", "1"}} &&
+                    custom_labels_replace(own) == object.get() && is_whole();
+           }},
+      },
+      kFar == 11 ? 3 : kFar);
+}
+
+TEST_CASE_METHOD(Unlabelled, "handler steps: a set that lies where the labels of a freed one lay") {
+  // The program's own set by the ABI, and what stands before it: no pointer to an owner.
+  struct Foreign {
+    void* before[2];
+    custom_labels_labelset_t set;
+  };
+  const custom_labels_label_t label = raw("foreign", "1");
+  Foreign* foreign = nullptr;
+  check_all_instructions({
+      {"install",
+       [&] {
+         custom_labels_replace(nullptr);
+         std::free(foreign);
+         foreign = nullptr;
+         custom_labels_labelset_t* object = custom_labels_new(1);
+         custom_labels_set(object, raw("o"), raw("1"), nullptr);
+         custom_labels_replace(object);
+         const void* labels = custom_labels_current_set;
+         set("own", "1");
+         // Its labels move to another block. They were published last from the first one.
+         custom_labels_set(object, raw("o"), raw("2"), nullptr);
+         custom_labels_free(object);
+         for (std::size_t size = sizeof *foreign; foreign == nullptr && size < 1024; size += 16) {
+           // The compiler would assume that it is new memory.
+           void* volatile memory = std::malloc(size);
+           if (&static_cast<Foreign*>(memory)->set == labels)
+             foreign = static_cast<Foreign*>(memory);
+           else
+             std::free(memory);
+         }
+         if (foreign == nullptr) skip_test("malloc does not give the same memory again");
+         *foreign = {{nullptr, nullptr}, {const_cast<custom_labels_label_t*>(&label), 1, 1}};
+       },
+       [&] { custom_labels_replace(&foreign->set); },
+       [&] {
+         const bool well = custom_labels_current() == &foreign->set;
+         custom_labels_replace(nullptr);
+         return well;
+       }},
+  });
+  std::free(foreign);
+}
+
+TEST_CASE_METHOD(Unlabelled, "handler steps: the end of a thread") {
+  const auto start = [] { set("a", "1"); };
+  for (const Handler what : {enter_set_and_leave, set_and_stay}) check_thread_end(start, what);
 }

@@ -50,7 +50,9 @@
  *
  * Signal handlers. The calls custom_labels_current, _get, _count and _at are safe; they see a set
  * before or after the change that they interrupt. custom_labels_replace is safe, if what it found
- * is current again before the handler returns. The others are not: they allocate. */
+ * is current again before the handler returns. The others are not: they allocate. A handler that
+ * changes the thread's own set more than once moves its labels, in a scope too: what
+ * custom_labels_get or _at returned for that set before is not valid any more. */
 #ifndef CUSTOMLABELS_CUSTOMLABELS_H
 #define CUSTOMLABELS_CUSTOMLABELS_H
 

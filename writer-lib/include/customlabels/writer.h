@@ -27,8 +27,9 @@
  * calls here are safe in a handler once the thread has its memory (custom_labels_thread_prepare, or
  * any earlier call that set a label): they then allocate nothing, take no lock and make no system
  * call. In a handler that interrupted another call of this library on the same thread they return
- * BUSY and change nothing. Before the thread has its memory the setting calls are unsafe in a
- * handler: they call malloc.
+ * BUSY and change nothing. A handler must not jump out of a call that it interrupted (longjmp, an
+ * exception): all later calls of the thread would be BUSY. Before the thread has its memory the
+ * setting calls are unsafe in a handler: they call malloc.
  *
  * Everything else. Any thread may make these calls at any time, also in the child after fork (it
  * keeps its copy) and in destructors at the end of a thread.
