@@ -15,6 +15,7 @@
 #include "cli/format/common/rows.h"
 #include "cli/format/jsonl/jsonl_fields.h"
 #include "cli/format/jsonl/jsonl_processes.h"
+#include "cli/format/jsonl/jsonl_tables.h"
 #include "cli/format/jsonl/jsonl_threads.h"
 #include "cli/format/jsonl/jsonl_waits.h"
 #include "cli/text/shares.h"
@@ -76,12 +77,7 @@ class Reader {
   std::string_view take_table_line(const std::string& type, Fields& fields);
   void take_ledger(Fields& fields);
   bool take_sample(SampleRow row);
-  Process process(Fields& fields);
   Thread thread(Fields& fields);
-  static ProfileModule module(Fields& fields);
-  Location location(Fields& fields);
-  Stack stack(Fields& fields);
-  LabelSet label_set(Fields& fields);
   template <class T>
   std::string_view place(std::vector<T>& table, Fields& fields, T entry);
   void damaged(std::string why);
@@ -235,18 +231,25 @@ bool Reader::take_values(Fields& fields) {
 
 std::string_view Reader::take_table_line(const std::string& type, Fields& fields) {
   Profile& profile = read_.profile;
-  if (type == "process") return place(profile.processes, fields, process(fields));
+  if (type == "process") return place(profile.processes, fields, read_process(fields, budget_));
   if (type == "thread") return place(profile.threads, fields, thread(fields));
   if (type == "module") {
-    const std::string_view wrong = place(profile.modules, fields, module(fields));
+    const std::string_view wrong = place(profile.modules, fields, read_module(fields));
     if (wrong.empty() && fields.yes("program")) {
       profile.program = static_cast<Index>(profile.modules.size() - 1);
     }
     return wrong;
   }
-  if (type == "location") return place(profile.locations, fields, location(fields));
-  if (type == "stack") return place(profile.stacks, fields, stack(fields));
-  if (type == "labels") return place(profile.label_sets, fields, label_set(fields));
+  if (type == "location") {
+    Location made = read_location(fields, profile.modules.size(), budget_);
+    return place(profile.locations, fields, std::move(made));
+  }
+  if (type == "stack") {
+    return place(profile.stacks, fields, read_stack(fields, profile.locations, budget_));
+  }
+  if (type == "labels") {
+    return place(profile.label_sets, fields, read_label_set(fields, budget_));
+  }
   if (type == "waits") return take_waits(fields, profile, outcomes_, processes_, budget_);
   if (type == "blame") return take_blame(fields, profile, outcomes_, processes_, budget_);
   if (type == "thread_ledger") return take_thread_ledger(fields, profile, processes_);
@@ -279,22 +282,6 @@ std::string_view Reader::place(std::vector<T>& table, Fields& fields, T entry) {
   return {};
 }
 
-Process Reader::process(Fields& fields) {
-  Process made;
-  made.pid = Pid{fields.small<std::int32_t>("pid")};
-  made.comm = fields.bytes("comm");
-  fields.each("publishers", [&](const Json& path) {
-    if (budget_.keep(2 * sizeof(std::string))) made.publishers.push_back(fields.bytes_of(path));
-  });
-  fields.each("attributes", [&](const Json& element) {
-    Fields attribute(element);
-    budget_.keep(4 * sizeof(std::string));
-    made.attributes.push_back({attribute.bytes("key"), attribute.bytes("value")});
-    if (!attribute.good()) fields.spoil();
-  });
-  return made;
-}
-
 // The account may be a thread that comes later.
 Thread Reader::thread(Fields& fields) {
   Thread made;
@@ -302,68 +289,6 @@ Thread Reader::thread(Fields& fields) {
   made.tid = Tid{fields.small<std::int32_t>("tid")};
   made.name = fields.bytes("name");
   made.account = fields.reference("account", kNoIndex);
-  return made;
-}
-
-ProfileModule Reader::module(Fields& fields) {
-  ProfileModule made;
-  const std::string kind = fields.bytes("kind");
-  made.kind = kind == "file"     ? ProfileModule::Kind::kFile
-              : kind == "kernel" ? ProfileModule::Kind::kKernel
-                                 : ProfileModule::Kind::kUnknown;
-  made.path = fields.bytes("path");
-  made.build_id = fields.bytes("build_id");
-  made.start = fields.address("start");
-  made.end = fields.address("end");
-  made.file_offset = fields.address("file_offset");
-  made.load_bias = fields.address("load_bias");
-  made.symbol_problem = fields.bytes("symbol_problem");
-  return made;
-}
-
-Location Reader::location(Fields& fields) {
-  Location made;
-  made.module = fields.reference("module", read_.profile.modules.size());
-  made.address = fields.address("address");
-  made.by_frame_pointer = fields.yes("by_frame_pointer");
-  fields.each("lines", [&](const Json& element) {
-    Fields line(element);
-    SourceLine source{line.bytes("function"), line.bytes("system_name"), line.bytes("file"),
-                      line.small<std::int32_t>("line")};
-    if (!line.good()) fields.spoil();
-    budget_.keep(2 * sizeof source + source.function.size() + source.system_name.size() +
-                 source.file.size());
-    made.lines.push_back(std::move(source));
-  });
-  return made;
-}
-
-Stack Reader::stack(Fields& fields) {
-  Stack made;
-  fields.each("locations", [&](const Json& element) {
-    const Index location = fields.reference_of(element, read_.profile.locations.size());
-    if (location != kNoIndex) made.frames.push_back(location);
-  });
-  budget_.keep_stack(made.frames, read_.profile.locations);
-  const std::string end = fields.bytes("end");
-  if (end == kUnknownStackEnd) return made;
-  unsigned ours = LS_STACK_NOT_WANTED;
-  while (ours < LS_STACK_END_COUNT && stack_end_name(static_cast<ls_stack_end>(ours)) != end)
-    ++ours;
-  // An end that is not known here counts as not reaching the root.
-  made.end = ours < LS_STACK_END_COUNT ? static_cast<ls_stack_end>(ours) : LS_STACK_NO_WAY_ON;
-  return made;
-}
-
-LabelSet Reader::label_set(Fields& fields) {
-  LabelSet made;
-  fields.each("labels", [&](const Json& element) {
-    Fields label(element);
-    made.push_back(
-        {label.bytes("key"), label.bytes("value"), label.small<std::uint8_t>("publisher")});
-    budget_.keep(2 * sizeof(Label) + made.back().key.size() + made.back().value.size());
-    if (!label.good()) fields.spoil();
-  });
   return made;
 }
 
@@ -401,33 +326,7 @@ void Reader::lose_labels(std::uint8_t& outcome) {
 }
 
 void Reader::take_ledger(Fields& fields) {
-  Ledger ledger;
-  ledger.taken = fields.number("taken");
-  ledger.dropped = fields.number("dropped");
-  ledger.written = fields.number("written");
-  ledger.truncated = fields.number("truncated");
-  if (const Json* counts = fields.find("outcomes"); counts != nullptr) {
-    Fields outcomes(*counts);
-    for (unsigned i = 0; i < LS_OUTCOME_COUNT; ++i)
-      ledger.outcomes[i] = outcomes.number(outcome_name(i));
-    if (!outcomes.good()) fields.spoil();
-  }
-  if (const Json* times = fields.find("time"); times != nullptr) {
-    Fields time(*times);
-    ledger.time = {.attributed_ns = time.number("attributed_ns"),
-                   .unsampled_ns = time.number("unsampled_ns"),
-                   .lost_ns = time.number("lost_ns"),
-                   .twice_ns = time.number("twice_ns"),
-                   .missing_ns = time.number("missing_ns"),
-                   .waits_twice_ns = time.number("waits_twice_ns"),
-                   .waits_missing_ns = time.number("waits_missing_ns")};
-    if (!time.good()) fields.spoil();
-  }
-  fields.each("counters", [&](const Json& element) {
-    Fields counter(element);
-    ledger.set_named(counter.bytes("name"), counter.number("count"));
-    if (!counter.good()) fields.spoil();
-  });
+  Ledger ledger = read_ledger(fields);
   if (!fields.good()) return damaged("its fields are odd");
   read_.profile.ledger = std::move(ledger);
   has_ledger_ = true;

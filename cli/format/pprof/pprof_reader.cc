@@ -18,11 +18,11 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cli/format/common/frame_tree.h"
 #include "cli/format/common/rows.h"
 #include "cli/format/pprof/pprof_message.h"
 #include "cli/format/pprof/pprof_parts.h"
 #include "cli/format/pprof/pprof_samples.h"
+#include "cli/format/pprof/pprof_tables.h"
 #include "cli/format/pprof/pprof_types.h"
 #include "cli/profile/index_table.h"
 #include "cli/text/text.h"
@@ -30,15 +30,11 @@
 namespace labelscope::cli {
 namespace {
 
-// The memory that each thing takes, with the reserve of tables.
+// The memory that each takes, with the reserve of its list.
 constexpr std::size_t kOfMessage = 2 * sizeof(std::string_view);
-constexpr std::size_t kOfEntry = 64;  // an entry of a table by ID or by text
 // A sample with more frames or labels than these is damaged, whatever its size.
 constexpr std::size_t kMostFrames = 1'000'000;
 constexpr std::size_t kMostSampleLabels = kMostLabels + 16;  // those of the program, and our own
-
-// IDs are any numbers, also those that an attacker chose.
-using ById = std::unordered_map<std::uint64_t, Index, SecretHash>;
 
 class PprofReader {
  public:
@@ -52,9 +48,6 @@ class PprofReader {
   template <class Take>
   Status take_all(const std::vector<std::string_view>& messages, Take take);
   ValueType value_type(std::string_view message);
-  void take_function(std::string_view message);
-  void take_mapping(std::string_view message);
-  void take_location(std::string_view message);
   bool take_sample(std::string_view message);
   bool take_values(const std::vector<std::int64_t>& values, SampleRow& row);
   void take_more_kinds(const std::vector<std::int64_t>& values, SampleRow row);
@@ -63,7 +56,7 @@ class PprofReader {
   Index stack_of(std::vector<Index> frames);
   void take_comments();
   void take_attribute(std::string_view comment);
-  std::string_view text(std::int64_t number);
+  std::string_view text(std::int64_t number) { return tables_.text(number); }
   void say_lost();
 
   ReadBudget& budget_;
@@ -76,8 +69,7 @@ class PprofReader {
   ChosenValues chosen_;
   std::size_t type_count_ = 0;
 
-  ById function_ids_, mapping_ids_, location_ids_;
-  std::vector<SourceLine> function_lines_;
+  PprofTables tables_{read_.profile, budget_};
   IndexTable stacks_;
   PprofSampleLabels labels_{read_.profile};
   // by the bytes of the labels
@@ -87,7 +79,6 @@ class PprofReader {
   std::set<std::pair<std::int32_t, std::string_view>> attribute_keys_;
   bool cut_ = false;
   std::uint64_t damaged_ = 0;   // number of messages
-  std::uint64_t dangling_ = 0;  // number of references to missing entries
   std::uint64_t negative_ = 0;  // number of samples
 };
 
@@ -128,15 +119,6 @@ void PprofReader::put_aside(std::string_view bytes) {
   if (profile.duration_ns > kLatest - profile.start_unix_ns) profile.duration_ns = 0;
 }
 
-// Number 0, and any number beyond the table, is the empty text.
-std::string_view PprofReader::text(std::int64_t number) {
-  if (number >= 0 && static_cast<std::uint64_t>(number) < strings_.size()) {
-    return strings_[static_cast<std::size_t>(number)];
-  }
-  if (number != 0) ++dangling_;
-  return {};
-}
-
 ValueType PprofReader::value_type(std::string_view message) {
   ValueType type;
   const bool good = for_fields(message, [&](PprofField field) {
@@ -153,7 +135,7 @@ ValueType PprofReader::value_type(std::string_view message) {
 }
 
 Status PprofReader::choose(const std::string& value) {
-  if (cut_ && strings_.empty() && !types_.empty()) {
+  if (cut_ && !tables_.has_texts() && !types_.empty()) {
     return Error{ErrorCode::kMalformed,
                  "it ends before its table of texts, which gives everything in it a meaning"};
   }
@@ -174,121 +156,6 @@ Status PprofReader::choose(const std::string& value) {
   const bool fits = period_ns != 0 && profile.period_ns <= UINT64_MAX / period_ns;
   profile.period_ns = fits ? profile.period_ns * period_ns : 0;
   return {};
-}
-
-void PprofReader::take_function(std::string_view message) {
-  std::uint64_t id = 0;
-  SourceLine line;
-  const bool good = for_fields(message, [&](PprofField field) {
-    if (field.is(FunctionField::kId)) {
-      id = field.number();
-    } else if (field.is(FunctionField::kName)) {
-      line.function = text(field.signed_number());
-    } else if (field.is(FunctionField::kSystemName)) {
-      line.system_name = text(field.signed_number());
-    } else if (field.is(FunctionField::kFilename)) {
-      line.file = text(field.signed_number());
-    } else {
-      field.skip();
-    }
-  });
-  budget_.keep(kOfEntry + sizeof line + line.function.size() + line.system_name.size() +
-               line.file.size());
-  if (!good || !function_ids_.try_emplace(id, function_lines_.size()).second) {
-    ++damaged_;
-    return;
-  }
-  function_lines_.push_back(std::move(line));
-}
-
-void PprofReader::take_mapping(std::string_view message) {
-  std::uint64_t id = 0;
-  ProfileModule module;
-  const bool good = for_fields(message, [&](PprofField field) {
-    if (field.is(MappingField::kId)) {
-      id = field.number();
-    } else if (field.is(MappingField::kMemoryStart)) {
-      module.start = field.number();
-    } else if (field.is(MappingField::kMemoryLimit)) {
-      module.end = field.number();
-    } else if (field.is(MappingField::kFileOffset)) {
-      module.file_offset = field.number();
-    } else if (field.is(MappingField::kFilename)) {
-      module.path = text(field.signed_number());
-    } else if (field.is(MappingField::kBuildId)) {
-      module.build_id = text(field.signed_number());
-    } else {
-      field.skip();
-    }
-  });
-  budget_.keep(kOfEntry + sizeof module + module.path.size() + module.build_id.size());
-  std::vector<ProfileModule>& modules = read_.profile.modules;
-  if (!good || !mapping_ids_.try_emplace(id, modules.size()).second) {
-    ++damaged_;
-    return;
-  }
-  if (module.path.starts_with("[kernel")) {
-    module.kind = ProfileModule::Kind::kKernel;
-  } else if (!module.path.empty() && module.path.front() != '[') {
-    module.kind = ProfileModule::Kind::kFile;
-  }
-  // Most linkers make the link-time address equal to the place in the file.
-  module.load_bias = module.start - module.file_offset;
-  if (modules.empty() && module.kind == ProfileModule::Kind::kFile) read_.profile.program = 0;
-  modules.push_back(std::move(module));
-}
-
-void PprofReader::take_location(std::string_view message) {
-  std::uint64_t id = 0;
-  Location location;
-  const auto find = [&](const ById& table, std::uint64_t wanted) {
-    const auto found = table.find(wanted);
-    if (found != table.end()) return found->second;
-    if (wanted != 0) ++dangling_;
-    return kNoIndex;
-  };
-  bool good_lines = true;
-  const bool good = for_fields(message, [&](PprofField field) {
-    if (field.is(LocationField::kId)) {
-      id = field.number();
-    } else if (field.is(LocationField::kMappingId)) {
-      location.module = find(mapping_ids_, field.number());
-    } else if (field.is(LocationField::kAddress)) {
-      location.address = field.number();
-    } else if (field.is(LocationField::kLine)) {
-      SourceLine line;
-      int number = 0;
-      good_lines &= for_fields(field.bytes(), [&](PprofField of_line) {
-        if (of_line.is(LineField::kFunctionId)) {
-          const Index function = find(function_ids_, of_line.number());
-          if (function != kNoIndex) line = function_lines_[function];
-        } else if (of_line.is(LineField::kLine)) {
-          const std::uint64_t given = of_line.number();
-          if (given <= std::numeric_limits<std::int32_t>::max()) number = static_cast<int>(given);
-        } else {
-          of_line.skip();
-        }
-      });
-      line.line = number;
-      const std::size_t size =
-          2 * sizeof line + line.function.size() + line.system_name.size() + line.file.size();
-      if (budget_.keep(size)) location.lines.push_back(std::move(line));
-    } else {
-      field.skip();
-    }
-  });
-  budget_.keep(kOfEntry + sizeof location);
-  std::vector<Location>& locations = read_.profile.locations;
-  // We write such a location if there is no stack (pprof.cc).
-  const bool none = location.module == kNoIndex && location.address == 0 &&
-                    location.lines.size() == 1 && location.lines[0].function == kNoStack;
-  const Index index = none ? kNoIndex : static_cast<Index>(locations.size());
-  if (!good || !good_lines || !location_ids_.try_emplace(id, index).second) {
-    ++damaged_;
-    return;
-  }
-  if (none) return;
-  locations.push_back(std::move(location));
 }
 
 Index PprofReader::stack_of(std::vector<Index> frames) {
@@ -313,12 +180,8 @@ bool PprofReader::take_sample(std::string_view message) {
   const bool good = for_fields(message, [&](PprofField field) {
     if (field.is(SampleField::kLocationId)) {
       field.numbers([&](std::uint64_t id) {
-        const auto found = location_ids_.find(id);
-        if (found == location_ids_.end()) {
-          ++dangling_;
-        } else if (found->second != kNoIndex && frames.size() <= kMostFrames) {
-          frames.push_back(found->second);
-        }
+        const std::optional<Index> found = tables_.location(id);
+        if (found && *found != kNoIndex && frames.size() <= kMostFrames) frames.push_back(*found);
       });
     } else if (field.is(SampleField::kValue)) {
       field.numbers([&](std::uint64_t n) {
@@ -409,7 +272,7 @@ bool PprofReader::take_labels(const std::string& encoded, SampleRow& row) {
     return true;
   }
   std::vector<PprofLabel> labels;
-  std::size_t size_of_labels = kOfEntry + sizeof row + encoded.size();
+  std::size_t size_of_labels = PprofTables::kOfEntry + sizeof row + encoded.size();
   for (std::string_view rest = encoded; !rest.empty();) {
     if (labels.size() > kMostSampleLabels) return false;
     const std::size_t colon = rest.find(':');
@@ -470,18 +333,18 @@ void PprofReader::take_attribute(std::string_view comment) {
   if (process == by_pid_.end()) return;
   const std::string_view key = attribute.substr(2, equals - 2);
   if (!attribute_keys_.emplace(pid, key).second) return;
-  budget_.keep(kOfEntry + sizeof(Label) + attribute.size());
+  budget_.keep(PprofTables::kOfEntry + sizeof(Label) + attribute.size());
   processes[process->second].attributes.emplace_back(key, attribute.substr(equals + 1));
 }
 
 void PprofReader::say_lost() {
   if (cut_) read_.lost.emplace_back("it was cut short, or is damaged from some point on");
-  if (damaged_ != 0) {
-    read_.lost.push_back(counted(damaged_, "part of it is", "parts of it are") +
+  if (const std::uint64_t damaged = damaged_ + tables_.damaged(); damaged != 0) {
+    read_.lost.push_back(counted(damaged, "part of it is", "parts of it are") +
                          " damaged (samples, labels, functions, places) and left out");
   }
-  if (dangling_ != 0) {
-    read_.lost.push_back(counted(dangling_, "reference", "references") +
+  if (const std::uint64_t dangling = tables_.dangling(); dangling != 0) {
+    read_.lost.push_back(counted(dangling, "reference", "references") +
                          " in it lead to nothing: names, frames or labels are missing");
   }
   if (negative_ != 0) {
@@ -502,10 +365,10 @@ Status PprofReader::take_all(const std::vector<std::string_view>& messages, Take
 
 Status PprofReader::decode() {
   Status done = budget_.status();
-  if (done) done = take_all(functions_, [&](std::string_view each) { take_function(each); });
-  if (done) done = take_all(mappings_, [&](std::string_view each) { take_mapping(each); });
-  if (done) done = take_all(locations_, [&](std::string_view each) { take_location(each); });
-  if (done) done = take_all(samples_, [&](std::string_view each) { take_sample(each); });
+  if (done) done = take_all(functions_, [&](auto each) { tables_.take_function(each); });
+  if (done) done = take_all(mappings_, [&](auto each) { tables_.take_mapping(each); });
+  if (done) done = take_all(locations_, [&](auto each) { tables_.take_location(each); });
+  if (done) done = take_all(samples_, [&](auto each) { take_sample(each); });
   if (!done) return done;
   take_comments();
   return budget_.status();
@@ -513,6 +376,7 @@ Status PprofReader::decode() {
 
 Result<ReadRecording> PprofReader::read(std::string_view bytes, const std::string& value) {
   put_aside(bytes);
+  tables_.set_texts(std::move(strings_));
   if (Status status = choose(value); !status) return std::move(status).error();
   if (Status status = decode(); !status) return std::move(status).error();
   say_lost();
