@@ -30,13 +30,13 @@
 #include "unwind_table/frame_program.h"
 #include "unwind_table/frame_rules.h"
 #include "unwind_table/go_frames.h"
+#include "unwind_table/table_pieces.h"
 #include "unwind_table/thread_starts.h"
 #include "unwind_table/undescribed_code.h"
 
 namespace labelscope {
 namespace {
 
-constexpr std::uint64_t kPageBytes = 1ULL << LS_UNWIND_PAGE_BITS;
 constexpr std::uint64_t kCodePiece = 64 << 10;
 // To read the clock takes as long as a tenth of a function.
 constexpr unsigned kBetweenClocks = 16;
@@ -47,17 +47,12 @@ Error limit(const std::string& what) { return {ErrorCode::kLimit, what}; }
 
 class TableBuilder {
  public:
-  TableBuilder(const UnwindTableLimits& limits) : limits_(limits), rules_(limits.rules) {}
+  TableBuilder(const UnwindTableLimits& limits)
+      : limits_(limits), pieces_(limits.rows, limits.rules) {}
 
   Result<UnwindTable> build(UniqueFd file);
 
  private:
-  // A piece goes from here up to the next piece.
-  struct Piece {
-    std::uint64_t start;
-    std::uint32_t rule;
-  };
-
   Status open(UniqueFd file);
   Status add_code();
   bool finds_cfa_by_rbx() const;
@@ -72,19 +67,16 @@ class TableBuilder {
   Status add_gap(std::uint64_t start, std::uint64_t end);
   Status add_go_code(std::uint64_t start, std::uint64_t end);
   Status add_unknown(std::uint64_t start, std::uint64_t end);
-  std::size_t rows_in_page(std::uint64_t address) const;
   bool is_made_return(std::uint64_t start, const ls_unwind_rule& rule);
   bool is_context_start(std::uint64_t start, const ls_unwind_rule& rule);
   void find_go_code(const ElfImage& elf);
-  Status put(std::uint64_t start, const ls_unwind_rule& rule);
-  Status fill_pages(std::uint64_t end);
-  Status add_page(std::uint64_t start, std::vector<Piece>::const_iterator& next);
+  Status put(std::uint64_t start, const ls_unwind_rule& rule) { return pieces_.put(start, rule); }
   Status check_time();
   bool is_padding(std::uint64_t start, std::uint64_t end);
   std::optional<std::string_view> code_at(std::uint64_t start, std::uint64_t size);
 
   UnwindTableLimits limits_;
-  RuleDictionary rules_;
+  TablePieces pieces_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   unsigned checks_ = 0;
   unsigned functions_made_ = 0;
@@ -108,7 +100,6 @@ class TableBuilder {
     std::optional<OrdinaryFrame> state;  // nullopt if it is not ordinary
   };
   std::vector<FirstState> first_states_;
-  std::vector<Piece> pieces_;
   UnwindTable table_;
 };
 
@@ -119,13 +110,11 @@ Result<UnwindTable> TableBuilder::build(UniqueFd file) {
   if (finds_cfa_by_rbx()) {
     // Then all rules of the file must say where rbx is.
     wants_rbx_ = true;
-    rules_ = RuleDictionary(limits_.rules);
-    pieces_.clear();
+    pieces_ = TablePieces(limits_.rows, limits_.rules);
     table_.counts = before;
     if (Status status = add_code(); !status) return std::move(status).error();
   }
-  if (Status status = fill_pages(code_end_); !status) return std::move(status).error();
-  table_.rules = rules_.take();
+  if (Status status = pieces_.fill(table_, code_end_); !status) return std::move(status).error();
   return std::move(table_);
 }
 
@@ -145,7 +134,7 @@ Status TableBuilder::add_code() {
   std::sort(code.begin(), code.end(),
             [](const LoadSegment& a, const LoadSegment& b) { return a.vaddr < b.vaddr; });
   code_end_ = code.back().vaddr + code.back().file_size;
-  table_.text = code.front().vaddr & ~(kPageBytes - 1);
+  table_.text = code.front().vaddr & ~(kUnwindPageBytes - 1);
   if (code_end_ < table_.text || code_end_ - table_.text > limits_.text_bytes) {
     return limit("its code spans more than " + std::to_string(limits_.text_bytes >> 20) + " MiB");
   }
@@ -158,7 +147,7 @@ Status TableBuilder::add_code() {
 bool TableBuilder::finds_cfa_by_rbx() const {
   constexpr int kRbx = 3;
   return table_.machine == Machine::kX86_64 &&
-         std::ranges::any_of(rules_.rules(), [](const ls_unwind_rule& rule) {
+         std::ranges::any_of(pieces_.rules(), [](const ls_unwind_rule& rule) {
            return rule.cfa == LS_CFA_REGISTER && LS_OPERAND_NUMBER(rule.operand) == kRbx;
          });
 }
@@ -205,7 +194,7 @@ Status TableBuilder::check_time() {
 Status TableBuilder::add_segment(const LoadSegment& segment) {
   const std::uint64_t end = segment.vaddr + segment.file_size;
   std::uint64_t at = segment.vaddr;
-  if (!pieces_.empty() && at < pieces_.back().start) {
+  if (pieces_.last_start() && at < *pieces_.last_start()) {
     return Error{ErrorCode::kMalformed, "its segments overlap"};
   }
   table_.counts.code_bytes += segment.file_size;
@@ -299,7 +288,7 @@ Status TableBuilder::add_row(std::uint64_t& at, std::uint64_t to, std::uint64_t 
   to = std::min(to, end);
   if (rule.cfa == LS_CFA_UNSUPPORTED) table_.counts.unsupported_bytes += to - at;
   const std::uint64_t here = std::exchange(at, to);
-  const bool has_before = here == start && !pieces_.empty() && pieces_.back().start < here;
+  const bool has_before = here == start && pieces_.last_start() && *pieces_.last_start() < here;
   if (has_before && is_made_return(start, rule)) {
     ls_unwind_rule made = rule_of_kind(LS_CFA_ENTRY);
     made.operand = LS_MADE_RETURN;
@@ -380,8 +369,8 @@ Status TableBuilder::add_unknown(std::uint64_t start, std::uint64_t end) {
   if (is_padding(start, end)) return {};
   if (!known_functions_) known_functions_ = known_functions(*elf_);
   const CodeLimits half{(limits_.rows - pieces_.size()) / 2,
-                        (LS_UNWIND_BLOCK_ROWS - rows_in_page(start)) / 2,
-                        (limits_.rules - rules_.rules().size()) / 2};
+                        (LS_UNWIND_BLOCK_ROWS - pieces_.rows_in_page(start)) / 2,
+                        (limits_.rules - pieces_.rules().size()) / 2};
   const auto parts = look_at_undescribed_code(file_, table_.machine,
                                               {start, end, entry_, &*known_functions_, half});
   table_.counts.gap_bytes += end - start;
@@ -423,68 +412,13 @@ std::optional<std::string_view> TableBuilder::code_at(std::uint64_t start, std::
   return std::string_view(code_.data() + (start - code_start_), size);
 }
 
-// Returns how many rows the page of this address has so far.
-std::size_t TableBuilder::rows_in_page(std::uint64_t address) const {
-  const std::uint64_t page = address & ~(kPageBytes - 1);
-  const auto first = std::ranges::lower_bound(pieces_, page, {}, &Piece::start);
-  const auto rows = static_cast<std::size_t>(pieces_.end() - first);
-  return std::min<std::size_t>(rows + 1, LS_UNWIND_BLOCK_ROWS);  // the first one repeats a rule
-}
-
-Status TableBuilder::put(std::uint64_t start, const ls_unwind_rule& rule) {
-  auto number = rules_.number_of(rule);
-  if (!number) return std::move(number).error();
-  // If two pieces start at the same place, the later one is used.
-  while (!pieces_.empty() && pieces_.back().start >= start) pieces_.pop_back();
-  if (!pieces_.empty() && pieces_.back().rule == *number) return {};
-  if (pieces_.size() >= limits_.rows) {
-    return limit("its call frame information has more than " + std::to_string(limits_.rows) +
-                 " rows");
-  }
-  pieces_.push_back({start, *number});
-  return {};
-}
-
-Status TableBuilder::fill_pages(std::uint64_t end) {
-  auto next = pieces_.cbegin();
-  table_.pages.reserve(static_cast<std::size_t>((end - table_.text) / kPageBytes) + 1);
-  table_.rows.reserve(pieces_.size() + table_.pages.capacity());
-  for (std::uint64_t page = table_.text; page < end; page += kPageBytes) {
-    if (Status status = add_page(page, next); !status) return status;
-  }
-  return {};
-}
-
-Status TableBuilder::add_page(std::uint64_t start, std::vector<Piece>::const_iterator& next) {
-  ls_unwind_rows page{};
-  page.first = static_cast<std::uint32_t>(table_.rows.size());
-  auto add = [&](std::uint64_t offset, std::uint32_t rule) {
-    table_.rows.push_back(LS_UNWIND_ROW(offset, rule));
-  };
-  if (next == pieces_.cend() || next->start > start) {
-    auto before = rules_.number_of(rule_of_kind(LS_CFA_GAP));
-    if (!before) return std::move(before).error();
-    add(0, next == pieces_.cbegin() ? *before : std::prev(next)->rule);
-  }
-  for (; next != pieces_.cend() && next->start < start + kPageBytes; ++next) {
-    if (table_.rows.size() - page.first == LS_UNWIND_BLOCK_ROWS) {
-      return limit("64 KiB of its code have more than " + std::to_string(LS_UNWIND_BLOCK_ROWS) +
-                   " rows");
-    }
-    add(next->start - start, next->rule);
-  }
-  page.count = static_cast<std::uint32_t>(table_.rows.size()) - page.first;
-  table_.pages.push_back(page);
-  return {};
-}
-
 }  // namespace
 
 const ls_unwind_rule* UnwindTable::rule_at(std::uint64_t address) const {
   const std::uint64_t page = (address - text) >> LS_UNWIND_PAGE_BITS;
   if (address < text || page >= pages.size()) return nullptr;
   const std::span here = std::span(rows).subspan(pages[page].first, pages[page].count);
-  const auto offset = static_cast<std::uint32_t>(address & (kPageBytes - 1));
+  const auto offset = static_cast<std::uint32_t>(address & (kUnwindPageBytes - 1));
   const auto after = std::upper_bound(
       here.begin(), here.end(), offset,
       [](std::uint32_t wanted, std::uint32_t row) { return wanted < LS_UNWIND_ROW_OFFSET(row); });
