@@ -184,6 +184,34 @@ function main() {
     });
   });
 
+  const runAlone = (script) => execFileSync(process.execPath, ['-e', script]).toString();
+
+  test('the addon may be loaded twice', () => {
+    assert.equal(runAlone(`
+      const { runWithLabels } = require('customlabels');
+      const again = { exports: {} };
+      process.dlopen(again, ${JSON.stringify(addon)});
+      console.log(typeof again.exports.publish);`), 'function\n');
+  });
+
+  test('a second copy of the module has the labels of the first', () => {
+    const seen = JSON.parse(runAlone(`
+      const first = require('customlabels');
+      delete require.cache[require.resolve('customlabels')];
+      delete require.cache[require.resolve('customlabels/native.js')];
+      const second = require('customlabels');
+      const witness = require('witness.node');
+      const seen = [];
+      const look = () => seen.push(witness.published(${JSON.stringify(addon)}));
+      first.runWithLabels({ a: 1 }, () => {
+        second.runWithLabels({ b: 2 }, look);
+        look();
+      });
+      look();
+      console.log(JSON.stringify(seen));`));
+    assert.deepEqual(seen, [['a', '1', 'b', '2'], ['a', '1'], null]);
+  });
+
   test('sets that nobody needs are freed', async () => {
     const make = (count) => {
       for (let i = 0; i < count; ++i) runWithLabels({ i, text: 'x'.repeat(200) }, () => 0);

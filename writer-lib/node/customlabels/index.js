@@ -15,6 +15,15 @@
 //
 // docs/node.md of labelscope describes how far labels follow, and what that costs.
 'use strict';
+
+// There is one published set for all copies of this module. A copy of its own state would neither
+// have the labels of the others nor know what they have published.
+const shared = Symbol.for('customlabels 1');
+if (globalThis[shared] !== undefined) {
+  module.exports = globalThis[shared];
+  return;
+}
+
 const { AsyncLocalStorage, AsyncResource, createHook } = require('node:async_hooks');
 const native = require('./native');
 
@@ -151,3 +160,4 @@ function currentLabels() {
 exports.Labels = Labels;
 exports.runWithLabels = runWithLabels;
 exports.currentLabels = currentLabels;
+Object.defineProperty(globalThis, shared, { value: exports });

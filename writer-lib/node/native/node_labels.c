@@ -3,7 +3,7 @@
  * whose binary interface is the same in all versions of node.
  *
  * JavaScript holds a set as an "external", a value that only this addon can look into. The addon
- * keeps nothing else, so each worker thread may load it, too. */
+ * keeps nothing else, so each worker thread may load it, too, and any thread more than once. */
 #define NAPI_VERSION 8
 #include <node_api.h>
 #include <stdbool.h>
@@ -118,9 +118,10 @@ static napi_value publish(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* A worker thread ends: its sets are freed after this. */
-static void withdraw(void* unused) {
-  (void)unused;
+/* A worker thread ends: its sets are freed after this. node aborts if a function is registered
+ * twice with one argument; each load of the addon has an env of its own. */
+static void withdraw(void* env) {
+  (void)env;
   custom_labels_replace(NULL);
 }
 
@@ -129,7 +130,7 @@ NAPI_MODULE_INIT() {
       {"create", NULL, create, NULL, NULL, NULL, napi_enumerable, NULL},
       {"publish", NULL, publish, NULL, NULL, NULL, napi_enumerable, NULL},
   };
-  if (napi_add_env_cleanup_hook(env, withdraw, NULL) != napi_ok ||
+  if (napi_add_env_cleanup_hook(env, withdraw, env) != napi_ok ||
       napi_define_properties(env, exports, sizeof calls / sizeof *calls, calls) != napi_ok) {
     return refuse(env, "the addon cannot be initialized");
   }
