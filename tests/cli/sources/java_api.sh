@@ -35,4 +35,14 @@ expect_labels "a library that is preloaded"
 "${java[@]}" -Dcustomlabels.library=/nowhere/liblabelsjni.so LabelCases missing >"$work/stdout" ||
   fail "without the library"
 expect_shown '^threads have no labels: /nowhere/liblabelsjni.so was not loaded \(.+\); name its path'
+# Another library is loaded and does not have the methods.
+"${java[@]}" -Dcustomlabels.library="$WRITER_LIBRARY" LabelCases missing >"$work/stdout" || fail "by another library"
+expect_shown '^threads have no labels: .*libcustomlabels.so was not loaded \(.+\); name its path'
+# Since JDK 24 a program may forbid native libraries.
+forbid=--illegal-native-access=deny
+for newer in /usr/lib/jvm/*/bin/java; do
+  "$newer" $forbid -version >/dev/null 2>&1 || continue
+  "$newer" $forbid "${java[@]:1}" LabelCases missing >"$work/stdout" || fail "$newer $forbid"
+  expect_shown '^threads have no labels: .*liblabelsjni.so was not loaded \(.+\); name its path'
+done
 expect_no_files

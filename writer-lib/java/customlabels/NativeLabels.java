@@ -24,8 +24,9 @@ final class NativeLabels {
       } else {
         System.loadLibrary(NAME);
       }
+      leave(0); // there is no such scope, but another library does not have the method
       return null;
-    } catch (UnsatisfiedLinkError | SecurityException error) {
+    } catch (LinkageError | RuntimeException error) { // since JDK 24 a caller may be refused
       String wanted = path != null ? path : "lib" + NAME + ".so";
       return "threads have no labels: " + wanted + " was not loaded (" + error.getMessage()
           + "); name its path in -D" + PATH_PROPERTY
