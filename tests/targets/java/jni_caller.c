@@ -19,9 +19,9 @@ typedef jint set_call(JNIEnv*, jclass, jstring, jint, jstring, jint);
 typedef jint remove_call(JNIEnv*, jclass, jstring, jint);
 typedef jint no_argument_call(JNIEnv*, jclass);
 typedef jint trace_call(JNIEnv*, jclass, jlong, jlong);
-typedef jlong enter_call(JNIEnv*, jclass, jstring, jint, jstring, jint);
-typedef jlong enter_two_call(JNIEnv*, jclass, jstring, jint, jstring, jint, jstring, jint, jstring,
-                             jint);
+typedef jlong enter_call(JNIEnv*, jclass, jlong, jstring, jint, jstring, jint);
+typedef jlong enter_two_call(JNIEnv*, jclass, jlong, jstring, jint, jstring, jint, jstring, jint,
+                             jstring, jint);
 typedef jint leave_call(JNIEnv*, jclass, jlong);
 
 static struct {
@@ -79,13 +79,13 @@ static void* make_round(void* unused) {
   struct made_text acme = made("acme", 1);
   struct made_text initech = made("initech", 1);
   struct made_text too_long = made("0123456789", 90);
-  const jlong outer = ticket_of(methods.enter(&java, NULL, TEXT(tenant), TEXT(acme)));
+  const jlong outer = ticket_of(methods.enter(&java, NULL, 1, TEXT(tenant), TEXT(acme)));
   expect(methods.set(&java, NULL, TEXT(route), TEXT(acme)) == CUSTOM_LABELS_SET, "set");
   expect(methods.set(&java, NULL, TEXT(route), TEXT(too_long)) == CUSTOM_LABELS_TRUNCATED, "cut");
   expect(methods.set_trace(&java, NULL, 17, 4) == CUSTOM_LABELS_SET, "set_trace");
   const jlong inner = ticket_of(
-      methods.enter_two(&java, NULL, TEXT(tenant), TEXT(initech), TEXT(route), TEXT(acme)));
-  const jlong innermost = ticket_of(methods.enter(&java, NULL, TEXT(tenant), TEXT(acme)));
+      methods.enter_two(&java, NULL, 1, TEXT(tenant), TEXT(initech), TEXT(route), TEXT(acme)));
+  const jlong innermost = ticket_of(methods.enter(&java, NULL, 1, TEXT(tenant), TEXT(acme)));
   expect(methods.remove(&java, NULL, TEXT(route)) == CUSTOM_LABELS_REMOVED, "remove");
   expect(methods.leave(&java, NULL, inner) == CUSTOM_LABELS_SET, "leave");
   expect(methods.leave(&java, NULL, innermost) == CUSTOM_LABELS_ABSENT, "leave again");
@@ -93,8 +93,15 @@ static void* make_round(void* unused) {
   expect(methods.leave(&java, NULL, outer) == CUSTOM_LABELS_REMOVED, "leave the outer one");
   expect(methods.set(&java, NULL, TEXT(tenant), TEXT(acme)) == CUSTOM_LABELS_SET, "set");
   expect(methods.clear(&java, NULL) == CUSTOM_LABELS_REMOVED, "clear");
-  (void)methods.enter(&java, NULL, TEXT(tenant), TEXT(acme));
-  (void)methods.enter(&java, NULL, TEXT(route), TEXT(initech));
+  /* Another thread of Java goes on here, and does not close what the first has left open. */
+  const jlong of_first = ticket_of(methods.enter(&java, NULL, 1, TEXT(tenant), TEXT(acme)));
+  (void)methods.enter(&java, NULL, 1, TEXT(tenant), TEXT(initech));
+  const jlong of_second = ticket_of(methods.enter(&java, NULL, 2, TEXT(route), TEXT(initech)));
+  expect(custom_labels_current_set->count == 1, "labels of the second thread alone");
+  expect(methods.leave(&java, NULL, of_first) == CUSTOM_LABELS_ABSENT, "leave the first one's");
+  expect(methods.leave(&java, NULL, of_second) == CUSTOM_LABELS_REMOVED, "leave the second one's");
+  (void)methods.enter(&java, NULL, 1, TEXT(tenant), TEXT(acme));
+  (void)methods.enter(&java, NULL, 1, TEXT(route), TEXT(initech));
   return unused;
 }
 

@@ -19,8 +19,8 @@ public final class Labels {
   public static Scope with(String key, String value) {
     if (NativeLabels.missing())
       return Scope.NO_LIBRARY;
-    return new Scope(
-        NativeLabels.enter(key, NativeLabels.units(key), value, NativeLabels.units(value)));
+    return new Scope(NativeLabels.enter(Thread.currentThread().getId(), key,
+        NativeLabels.units(key), value, NativeLabels.units(value)));
   }
 
   /** Sets two labels, all or none, and as one change: no profiler reads one without the other. */
@@ -28,8 +28,9 @@ public final class Labels {
     if (NativeLabels.missing())
       return Scope.NO_LIBRARY;
     return new Scope(
-        NativeLabels.enterTwo(key1, NativeLabels.units(key1), value1, NativeLabels.units(value1),
-            key2, NativeLabels.units(key2), value2, NativeLabels.units(value2)));
+        NativeLabels.enterTwo(Thread.currentThread().getId(), key1, NativeLabels.units(key1), value1,
+            NativeLabels.units(value1), key2, NativeLabels.units(key2), value2,
+            NativeLabels.units(value2)));
   }
 
   /** Returns why no call can set labels, in a sentence to log; null if they can. */

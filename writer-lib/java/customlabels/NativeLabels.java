@@ -52,11 +52,14 @@ final class NativeLabels {
 
   static native int clearTrace();
 
-  /** Enters a scope. The lowest eight bits are the result, those above a ticket, or 0 for none. */
-  static native long enter(String key, int keyUnits, String value, int valueUnits);
+  /**
+   * Enters a scope of a thread of Java, by its number. The lowest eight bits are the result, those
+   * above a ticket, or 0 for none.
+   */
+  static native long enter(long thread, String key, int keyUnits, String value, int valueUnits);
 
-  static native long enterTwo(String key1, int key1Units, String value1, int value1Units,
-      String key2, int key2Units, String value2, int value2Units);
+  static native long enterTwo(long thread, String key1, int key1Units, String value1,
+      int value1Units, String key2, int key2Units, String value2, int value2Units);
 
   static native int leave(long ticket);
 }

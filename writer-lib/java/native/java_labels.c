@@ -96,25 +96,26 @@ METHOD(jint, clearTrace)(JNIEnv* java, jclass type) {
 }
 
 /* What enter returns to Java: the result in the lowest eight bits, and the ticket above. */
-static inline jlong entered(const custom_labels_label_t* labels, size_t n, bool cut) {
+static inline jlong entered(jlong thread, const custom_labels_label_t* labels, size_t n, bool cut) {
   uint64_t ticket = 0;
-  const custom_labels_result_t result = with_cut(scopes_enter(labels, n, &ticket), cut);
+  const custom_labels_result_t result = with_cut(scopes_enter(thread, labels, n, &ticket), cut);
   return (jlong)(ticket << 8 | (uint8_t)result);
 }
 
 METHOD(jlong, enter)
-(JNIEnv* java, jclass type, jstring key, jint key_units, jstring value, jint value_units) {
+(JNIEnv* java, jclass type, jlong thread, jstring key, jint key_units, jstring value,
+ jint value_units) {
   (void)type;
   struct label_text label;
   if (!take_label(java, key, key_units, value, value_units, &label))
     return (uint8_t)CUSTOM_LABELS_INVALID;
   const custom_labels_label_t labels[] = {{label.key.string, label.value.string}};
-  return entered(labels, 1, was_cut(&label));
+  return entered(thread, labels, 1, was_cut(&label));
 }
 
 METHOD(jlong, enterTwo)
-(JNIEnv* java, jclass type, jstring key1, jint key1_units, jstring value1, jint value1_units,
- jstring key2, jint key2_units, jstring value2, jint value2_units) {
+(JNIEnv* java, jclass type, jlong thread, jstring key1, jint key1_units, jstring value1,
+ jint value1_units, jstring key2, jint key2_units, jstring value2, jint value2_units) {
   (void)type;
   struct label_text first;
   struct label_text second;
@@ -123,7 +124,7 @@ METHOD(jlong, enterTwo)
     return (uint8_t)CUSTOM_LABELS_INVALID;
   const custom_labels_label_t labels[] = {{first.key.string, first.value.string},
                                           {second.key.string, second.value.string}};
-  return entered(labels, 2, was_cut(&first) || was_cut(&second));
+  return entered(thread, labels, 2, was_cut(&first) || was_cut(&second));
 }
 
 METHOD(jint, leave)(JNIEnv* java, jclass type, jlong ticket) {

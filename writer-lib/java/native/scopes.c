@@ -8,6 +8,7 @@
 struct scope {
   struct scope* outer; /* or the next spare one */
   uint64_t ticket;
+  int64_t thread; /* the number of the thread of Java that has entered it */
   custom_labels_saved_t saved;
 };
 
@@ -64,10 +65,18 @@ static uint64_t take_ticket(struct scope_list* list) {
   return list->next_ticket++;
 }
 
-custom_labels_result_t scopes_enter(const custom_labels_label_t* labels, size_t n,
+/* All scopes of the list have one thread of Java. */
+static __attribute__((noinline)) void leave_all(const struct scope_list* list) {
+  const struct scope* outermost = list->innermost;
+  while (outermost->outer != NULL) outermost = outermost->outer;
+  (void)scopes_leave(outermost->ticket);
+}
+
+custom_labels_result_t scopes_enter(int64_t thread, const custom_labels_label_t* labels, size_t n,
                                     uint64_t* ticket) {
   struct scope_list* list = &own_scopes;
   *ticket = 0;
+  if (list->innermost != NULL && list->innermost->thread != thread) leave_all(list);
   if (list->spare == NULL && !allocate(list)) return CUSTOM_LABELS_NO_MEMORY;
   struct scope* scope = list->spare;
   const custom_labels_result_t result = custom_labels_thread_enter(&scope->saved, labels, n);
@@ -75,6 +84,7 @@ custom_labels_result_t scopes_enter(const custom_labels_label_t* labels, size_t 
   list->spare = scope->outer;
   scope->outer = list->innermost;
   scope->ticket = take_ticket(list);
+  scope->thread = thread;
   list->innermost = scope;
   *ticket = scope->ticket;
   return result;
