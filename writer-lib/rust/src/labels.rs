@@ -2,6 +2,7 @@
 
 use crate::{abi, Scope};
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::slice;
 use std::task::{Context, Poll};
@@ -48,12 +49,12 @@ impl Labels {
         Scope::enter_raw(&self.iter().map(label).collect::<Vec<_>>())
     }
 
-    /// Labels each poll of the future, on whatever thread an executor polls it. Between polls the
-    /// thread has its own labels, so futures that take turns do not mix theirs. (A [`Scope`] must not
-    /// be held across an await: it would not come along, and the compiler refuses it in futures that
-    /// must be `Send`.)
+    /// Labels each poll of the future and its drop, on whatever thread an executor makes them. Between
+    /// them the thread has its own labels, so futures that take turns do not mix theirs. (A [`Scope`]
+    /// must not be held across an await: it would not come along, and the compiler refuses it in
+    /// futures that must be `Send`.)
     pub fn follow<F: Future>(self, future: F) -> Followed<F> {
-        Followed { labels: self, future }
+        Followed { labels: self, future: ManuallyDrop::new(future) }
     }
 }
 
@@ -62,7 +63,7 @@ impl Labels {
 #[derive(Debug)]
 pub struct Followed<F> {
     labels: Labels,
-    future: F,
+    future: ManuallyDrop<F>,
 }
 
 impl<F: Future> Future for Followed<F> {
@@ -71,7 +72,15 @@ impl<F: Future> Future for Followed<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let _labels = self.labels.enter();
         // SAFETY: the future stays where it is, and nothing else gets a reference to it.
-        unsafe { self.map_unchecked_mut(|followed| &mut followed.future) }.poll(context)
+        unsafe { self.map_unchecked_mut(|followed| &mut *followed.future) }.poll(context)
+    }
+}
+
+impl<F> Drop for Followed<F> {
+    fn drop(&mut self) {
+        let _labels = self.labels.enter();
+        // SAFETY: it is dropped once, where it is.
+        unsafe { ManuallyDrop::drop(&mut self.future) }
     }
 }
 

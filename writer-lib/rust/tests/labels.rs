@@ -4,7 +4,7 @@
 use customlabels::{inherit, Change, Error, Labels, Scope};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake};
 
 fn now() -> Vec<(String, String)> {
@@ -121,4 +121,27 @@ fn futures_that_take_turns_on_two_threads_have_their_own_labels() {
         .join()
         .unwrap();
     }
+}
+
+struct SeenAtTheEnd(Arc<Mutex<Vec<(String, String)>>>);
+impl Drop for SeenAtTheEnd {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap() = now();
+    }
+}
+
+#[test]
+fn a_future_that_is_cancelled_ends_under_its_labels() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let at_end = SeenAtTheEnd(seen.clone());
+    let work = async move {
+        let _at_end = at_end;
+        Turn(false).await;
+    };
+    let mut future = Box::pin(Labels::new([("task", "1")]).follow(work));
+    let waker = Arc::new(Nobody).into();
+    assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    drop(future);
+    assert_eq!(*seen.lock().unwrap(), pairs(&[("task", "1")]));
+    assert_eq!(now(), pairs(&[]));
 }
