@@ -10,7 +10,7 @@ import unittest
 import warnings
 
 import customlabels
-from customlabels import inherit, labels
+from customlabels import _labels, inherit, labels
 from customlabels._labels import Labelled, LabelSet, Steps
 from published import published
 
@@ -203,6 +203,32 @@ class Closed(unittest.TestCase):
         del steps
         with self.assertRaises(StopIteration):
             coroutine.send(None)
+
+    def test_scopes_that_are_left_within_one_that_fails_are_forgotten(self):
+        suspended = []
+
+        async def within():
+            with labels(within="1"):
+                await pause()
+
+        async def work():
+            with self.acme:
+                suspended.append(within())
+                suspended[-1].send(None)
+                raise TimedOut
+
+        caught = warnings.catch_warnings()
+        caught.__enter__()
+        self.addCleanup(caught.__exit__, None, None, None)
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for _ in range(3):
+            with self.assertRaises(TimedOut):
+                contextvars.copy_context().run(Steps(work()).send, None)
+            with contextlib.suppress(TimedOut), self.acme:
+                contextvars.copy_context().run(within().send, None)
+                raise TimedOut
+            self.assertIsNone(published())
+            self.assertIsNone(_labels._thread.published.scope)
 
     def test_one_that_has_not_begun_is_reported_as_ever(self):
         async def work():

@@ -263,6 +263,29 @@ class Tasks(unittest.TestCase):
         with self.assertWarnsRegex(RuntimeWarning, r"customlabels\.install"):
             asyncio.run(main())
 
+    def test_scopes_of_coroutines_that_nothing_follows_leave_nothing_when_they_have_overlapped(self):
+        async def work(tenant, entered, left):
+            await entered.wait()
+            with labels(tenant=tenant):
+                await left.wait()
+
+        async def main():
+            events = [asyncio.Event() for _ in range(6)]
+            tasks = [asyncio.create_task(work(str(i), events[i], events[3 + i])) for i in range(3)]
+            for event in [0, 1, 2, 4, 3, 5]:
+                events[event].set()
+                for _ in range(3):
+                    await asyncio.sleep(0)
+                seen.append((published() or {}).get("tenant"))
+            await asyncio.gather(*tasks)
+
+        seen = []
+        with self.assertWarns(RuntimeWarning), labels(outer="1"):
+            asyncio.run(main())
+            self.assertEqual(published(), {"outer": "1"})
+        self.assertIsNone(published())
+        self.assertEqual(seen, ["0", "1", "2", "2", "2", None])
+
     def test_install_follows_later_tasks_and_keeps_the_factory(self):
         made = []
 

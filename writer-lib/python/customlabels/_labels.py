@@ -77,9 +77,10 @@ class LabelSet:
 class _Published:
     """Is what one thread publishes."""
 
-    __slots__ = ("label_set", "followed")
+    __slots__ = ("label_set", "scope", "followed")
 
     def __init__(self):
+        self.scope = None  # the one that was entered last, of whatever context
         self.label_set = None  # or it is a set that C code has made current
         self.followed = False  # the thread runs a step of a coroutine that Steps follows
 
@@ -122,8 +123,8 @@ _innermost = contextvars.ContextVar("customlabels", default=None)
 class Scope:
     """Is one entry of a `with`, of a decorated function, or of a function that has inherited labels."""
 
-    # What its thread has published before: a LabelSet or None, and a handle of the library.
-    __slots__ = ("owner", "label_set", "outer", "published", "set_before", "handle_before")
+    # What its thread has published before: a scope or None, a LabelSet or None, and a handle of the library.
+    __slots__ = ("owner", "label_set", "outer", "published", "below", "set_before", "handle_before")
 
     def __init__(self, owner, label_set, outer):
         self.owner = owner
@@ -136,11 +137,35 @@ class Scope:
         The handle is of no use in another thread, where a coroutine may go on: it may be that of the
         first thread's own set. And it is of no use if the collector has taken its set.
         """
+        inner = published.scope
+        if inner is not self:
+            while inner is not None and inner is not self:
+                inner = inner.outer
+            if inner is None and self._give_way(published.scope):
+                _innermost.set(self.outer)
+                return
         before = self.set_before
-        known = published is self.published and (before is None or before.handle)
-        _replace(self.handle_before if known else before and before.handle)
-        published.label_set = self.set_before
+        handle = self.handle_before
+        if published is not self.published or (before is not None and before.handle is None):
+            handle = before and before.handle
+        _replace(handle)
+        published.label_set = before
+        if inner is self:
+            published.scope = self.below
         _innermost.set(self.outer)
+
+    def _give_way(self, above):
+        """Lets the scope that this thread entered next, in another context, bring back what this one found.
+
+        Greenlets, and tasks that nothing follows, may leave their scopes in another order than they
+        entered them. What the last one has set stays published until its end.
+        """
+        while above is not None and above.below is not self:
+            above = above.below
+        if above is None:
+            return False
+        above.below, above.set_before, above.handle_before = self.below, self.set_before, self.handle_before
+        return True
 
 
 def _innermost_set():
@@ -151,7 +176,7 @@ def _innermost_set():
 def _run_under(label_set, followed, function, arguments, names):
     """Calls a function while the thread publishes this set, and then publishes what it did before."""
     published = _thread.published
-    set_before, followed_before = published.label_set, published.followed
+    scope_before, set_before, followed_before = published.scope, published.label_set, published.followed
     # This holds if a handler raises before the library has said what was published.
     handle_before = set_before and set_before.handle
     try:
@@ -159,7 +184,7 @@ def _run_under(label_set, followed, function, arguments, names):
         handle_before = _replace(label_set and label_set.handle)
         return function(*arguments, **names)
     finally:
-        published.label_set, published.followed = set_before, followed_before
+        published.scope, published.label_set, published.followed = scope_before, set_before, followed_before
         _replace(handle_before)
 
 
@@ -235,8 +260,9 @@ class labels:  # noqa: N801, it reads like a function
         outer, set_before, scope = _innermost.get(), published.label_set, None
         try:
             scope = self._push()
-            scope.published, scope.set_before, scope.handle_before = published, set_before, set_before and set_before.handle
-            published.label_set = scope.label_set
+            scope.published, scope.below = published, published.scope
+            scope.set_before, scope.handle_before = set_before, set_before and set_before.handle
+            published.scope, published.label_set = scope, scope.label_set
             scope.handle_before = _replace(scope.label_set.handle)
             return self
         except BaseException:
