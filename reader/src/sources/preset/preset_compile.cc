@@ -26,24 +26,16 @@
 #include <utility>
 #include <vector>
 
-#include "sources/preset/preset_places.h"
+#include "sources/preset/preset_values.h"
 
 namespace labelscope {
 namespace {
 
-// A number, in a slot or known.
-struct Value {
-  bool is_known = false;
-  std::uint64_t number = 0;
-  unsigned slot = 0;
-  bool is_signed = false;
-};
-
-class Compiler : private PresetPlaces {
+class Compiler : private PresetValues {
  public:
   Compiler(const PresetDescription& preset, const ChosenVariant& variant, const ElfImage& image,
            const PresetPlace& place, PresetBlocks blocks)
-      : PresetPlaces(preset, variant, image, place, std::move(blocks)) {}
+      : PresetValues(preset, variant, image, place, std::move(blocks)) {}
 
   Result<PresetPlan> compile() {
     plan_.name = preset_.name + (variant_.name.empty() ? "" : " " + variant_.name);
@@ -83,133 +75,6 @@ class Compiler : private PresetPlaces {
   const PresetFields& fields() const { return fields_; }
 
  private:
-  using Comparison = PresetCondition::Comparison;
-
-  // Values.
-
-  Result<Value> evaluate_number(const PresetExpression& expression, unsigned slot,
-                                const Guards& guards) {
-    const auto known = [](std::uint64_t value) { return Value{.is_known = true, .number = value}; };
-    switch (expression.base) {
-      case Base::kNumber: {
-        const auto value = number(expression.number);
-        if (!value) return value.error();
-        return known(static_cast<std::uint64_t>(*value));
-      }
-      case Base::kSymbolSize: {
-        const auto found = symbol(expression.name);
-        if (!found) return found.error();
-        return known(found->size);
-      }
-      case Base::kSymbolAddress: {
-        const auto found = symbol(expression.name);
-        if (!found) return found.error();
-        return known(place_.load_bias + found->value);
-      }
-      case Base::kTid:
-        checks_thread_ = true;
-        add_step(LS_PRESET_NUMBER, slot, 0, 0, 0, 0);
-        return Value{.slot = slot};
-      default:
-        break;
-    }
-    if (!expression.type) return unfit(expression.text + " lacks a type");
-    auto at = evaluate(expression, guards);
-    if (!at) return std::move(at).error();
-    return read_number(*at, *expression.type, slot, guards);
-  }
-
-  Result<Value> read_number(const Place& from, const VariableType& type, unsigned slot,
-                            const Guards& guards) {
-    if (Status fits = check_result(from, type.size); !fits) return std::move(fits).error();
-    const bool is_signed = type.kind == LS_VARIABLE_SIGNED;
-    // The pointer of some label: it has a slot that stays.
-    if (type.size == 8 && !is_signed && from.offset == 0 && guards.kind == Guards::Kind::kNeed) {
-      auto pointer = read_pointer(from, guards);
-      if (!pointer) return std::move(pointer).error();
-      return Value{.slot = *pointer};
-    }
-    read(from, type.size, is_signed, slot, guards);
-    return Value{.slot = slot, .is_signed = is_signed};
-  }
-
-  static Status check_result(const Place& from, unsigned size) {
-    if (from.is_result) return unfit("an accessor returns an address: -> leads there");
-    if (from.size != 0 && from.size != size) {
-      return unfit("an accessor reads " + std::to_string(from.size) + " bytes, and the type has " +
-                   std::to_string(size));
-    }
-    return {};
-  }
-
-  // Conditions.
-
-  static unsigned comparison_of(Comparison comparison, bool is_signed) {
-    switch (comparison) {
-      case Comparison::kEqual:
-        return LS_PRESET_EQUAL;
-      case Comparison::kNotEqual:
-        return LS_PRESET_NOT_EQUAL;
-      case Comparison::kGreater:
-        return is_signed ? LS_PRESET_SIGNED_GREATER : LS_PRESET_GREATER;
-      case Comparison::kLess:
-        return is_signed ? LS_PRESET_SIGNED_LESS : LS_PRESET_LESS;
-      case Comparison::kEven:
-        break;
-    }
-    return LS_PRESET_NO_BIT;
-  }
-
-  static bool holds(Comparison comparison, std::uint64_t left, std::uint64_t right) {
-    const auto a = static_cast<std::int64_t>(left);
-    const auto b = static_cast<std::int64_t>(right);
-    switch (comparison) {
-      case Comparison::kEqual:
-        return a == b;
-      case Comparison::kNotEqual:
-        return a != b;
-      case Comparison::kGreater:
-        return a > b;
-      case Comparison::kLess:
-        return a < b;
-      case Comparison::kEven:
-        break;
-    }
-    return (left & 1U) == 0;
-  }
-
-  // Adds the step that compares, or returns what is known without one.
-  struct Compared {
-    std::optional<bool> known{};
-    std::size_t step = 0;
-  };
-  Result<Compared> compare(const PresetCondition& condition, unsigned op, const Guards& guards) {
-    auto left = evaluate_number(condition.left, kLeft, guards);
-    if (!left) return std::move(left).error();
-    Result<Value> right = Value{.is_known = true, .number = 1};  // even: bit 0 is not set
-    if (condition.comparison != Comparison::kEven) {
-      right = evaluate_number(condition.right, kRight, guards);
-    }
-    if (!right) return std::move(right).error();
-    Comparison comparison = condition.comparison;
-    if (left->is_known && right->is_known) {
-      return Compared{holds(comparison, left->number, right->number)};
-    }
-    if (left->is_known) {
-      std::swap(*left, *right);
-      if (comparison == Comparison::kGreater) {
-        comparison = Comparison::kLess;
-      } else if (comparison == Comparison::kLess) {
-        comparison = Comparison::kGreater;
-      }
-    }
-    const unsigned how = comparison_of(comparison, left->is_signed);
-    return Compared{std::nullopt,
-                    right->is_known
-                        ? add_step(op, 0, left->slot, how, 0, right->number)
-                        : add_step(op, right->slot, left->slot, how | LS_PRESET_WITH_SLOT, 0, 0)};
-  }
-
   // Writes the pointer to the slot that all with this name share, if the condition holds. At most
   // one of their conditions should hold.
   Status compile_let(const PresetLet& let) {
@@ -342,20 +207,6 @@ class Compiler : private PresetPlaces {
     return {};
   }
 
-  Result<std::optional<bool>> known_without_reading(const PresetCondition& condition) {
-    const auto reads = [](const PresetExpression& side) {
-      return side.base != Base::kNumber && side.base != Base::kSymbolSize &&
-             side.base != Base::kSymbolAddress;
-    };
-    if (reads(condition.left) ||
-        (condition.comparison != Comparison::kEven && reads(condition.right))) {
-      return std::optional<bool>();
-    }
-    const auto compared = compare(condition, LS_PRESET_UNLESS, {});
-    if (!compared) return compared.error();
-    return compared->known;
-  }
-
   Status emit(const DescribedLabel& label, unsigned index, Guards& guards) {
     if (label.value.is_fact()) {
       if (label.value.base == Base::kTitle) {
@@ -438,7 +289,6 @@ class Compiler : private PresetPlaces {
     return {};
   }
 
-  bool checks_thread_ = false;
   std::size_t left_out_ = 0;  // labels whose title or thread's name is not known
   PresetPlan plan_;
 };
