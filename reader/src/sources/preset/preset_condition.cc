@@ -38,7 +38,7 @@ Result<PresetCondition> parse_preset_condition(PresetWords& words,
   const auto comparison =
       std::ranges::find(kComparisons, sign, [](const auto& one) { return one.first; });
   if (comparison == std::end(kComparisons)) {
-    return malformed("behind " + quoted(left->text) + " stands ==, !=, >, < or even");
+    return malformed("behind " + in_quotes(left->text) + " stands ==, !=, >, < or even");
   }
   made.left = *std::move(left);
   made.comparison = comparison->second;
@@ -50,7 +50,7 @@ Result<PresetCondition> parse_preset_condition(PresetWords& words,
   made.text += " " + made.right.text;
   for (const PresetExpression& side : {made.left, made.right}) {
     if (side.type && !is_compared(side.type->kind)) {
-      return malformed(quoted(side.text) + " is no number, which alone is compared");
+      return malformed(in_quotes(side.text) + " is no number, which alone is compared");
     }
   }
   return made;
@@ -71,7 +71,7 @@ Result<PresetLet> parse_preset_let(PresetWords& words, std::span<const PresetLet
       return one.base == PresetExpression::Base::kLet && one.name == let.name;
     };
     if (uses(let.value) || uses(condition->left) || uses(condition->right)) {
-      return malformed(quoted(name) + " is made of itself");
+      return malformed(in_quotes(name) + " is made of itself");
     }
     if (let.value.steps.empty() || let.value.steps.back().kind != PresetStep::Kind::kFollow) {
       return malformed("with an if, what let names ends in ->");

@@ -64,7 +64,7 @@ class Parser {
     made_.name = take_name(rest_);
     if (made_.name.empty()) {
       return malformed(
-          quoted(all_) +
+          in_quotes(all_) +
           " begins with no symbol, function, @title, @comm, @tid, number or $parameter");
     }
     made_.base = Base::kSymbol;
@@ -112,7 +112,7 @@ class Parser {
         return malformed("behind . an accessor is wanted, like .thd_query_id()");
       }
     } else {
-      return malformed(quoted(rest_.substr(0, 40)) +
+      return malformed(in_quotes(rest_.substr(0, 40)) +
                        " is no step: +N, ->, .FUNCTION(), ->find(...) or :TYPE");
     }
     made_.steps.push_back(std::move(step));
@@ -149,10 +149,10 @@ class Parser {
     const bool is_number = made_.base == Base::kNumber || made_.base == Base::kTid ||
                            made_.base == Base::kSymbolSize || made_.base == Base::kSymbolAddress;
     if (is_number && (!made_.steps.empty() || made_.type)) {
-      return malformed(quoted(all_) + " is a number: no step or type follows it");
+      return malformed(in_quotes(all_) + " is a number: no step or type follows it");
     }
     if (made_.is_fact() && (!made_.steps.empty() || made_.type)) {
-      return malformed(quoted(all_) + " is a text: no step or type follows it");
+      return malformed(in_quotes(all_) + " is a text: no step or type follows it");
     }
     return {};
   }

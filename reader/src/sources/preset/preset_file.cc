@@ -67,7 +67,7 @@ class FileParser {
     if (what == "truth") return take_sentence(behind, made_.truth);
     Status done = parse_statement(what, words);
     if (done && !words.empty()) {
-      done = malformed(quoted(words.take().text) + " is not understood there");
+      done = malformed(in_quotes(words.take().text) + " is not understood there");
     }
     return done;
   }
@@ -88,7 +88,7 @@ class FileParser {
     if (what == "need") return add_need(words);
     if (what == "label" || what == "private") return add_label(words, what == "private");
     return malformed(
-        "there is no statement " + quoted(what) +
+        "there is no statement " + in_quotes(what) +
         ", only preset, about, match, only, variant, let, need, label, private, truth");
   }
 
@@ -119,7 +119,7 @@ class FileParser {
       std::vector<std::string> group;
       for (const std::string_view symbol : split(word, '|')) {
         if (!is_preset_name(symbol, kPresetSymbolCharacters))
-          return malformed(quoted(symbol) + " is no name of a symbol");
+          return malformed(in_quotes(symbol) + " is no name of a symbol");
         group.emplace_back(symbol);
       }
       if (absent) {
@@ -159,12 +159,12 @@ class FileParser {
     if (std::ranges::any_of(made_.lets, [&](const PresetLet& one) {
           return one.name == let.name && !(one.condition && let.condition);
         })) {
-      return malformed(quoted(let.name) + " is there already, and not both have an if");
+      return malformed(in_quotes(let.name) + " is there already, and not both have an if");
     }
     // What stands between two of them would see the name half made.
     if (!made_.lets.empty() && made_.lets.back().name != let.name &&
         std::ranges::find(made_.lets, let.name, &PresetLet::name) != made_.lets.end()) {
-      return malformed("all lines of " + quoted(let.name) + " stand together");
+      return malformed("all lines of " + in_quotes(let.name) + " stand together");
     }
     made_.lets.push_back(std::move(let));
     return {};
@@ -183,7 +183,7 @@ class FileParser {
           return one.key == label->key && one.is_private == is_private &&
                  (one.conditions.empty() || label->conditions.empty());
         })) {
-      return malformed(quoted(label->key) + " is there already, and not both have an if");
+      return malformed(in_quotes(label->key) + " is there already, and not both have an if");
     }
     made_.labels.push_back(*std::move(label));
     return {};

@@ -51,7 +51,7 @@ Status parse_transform(PresetWords& words, DescribedLabel& label) {
     if (Status names = parse_map(words, transform); !names) return names;
   } else {
     return malformed(
-        quoted(words.take().text) +
+        in_quotes(words.take().text) +
         " is not understood: path, word N, after \"TEXT\", fingerprint, map, if, unless, "
         "class= or names= can stand there");
   }
@@ -70,7 +70,7 @@ Status parse_unless(PresetWords& words, DescribedLabel& label) {
   const auto number = whole_number(word.text);
   if (!number) return malformed("unless is followed by a number or \"\"");
   if (!label.value.type || !is_compared(label.value.type->kind)) {
-    return malformed(quoted(label.value.text) + " is no number, so it is never " +
+    return malformed(in_quotes(label.value.text) + " is no number, so it is never " +
                      std::string(word.text));
   }
   label.unless = *number;

@@ -51,7 +51,7 @@ Status take_number(std::string_view& rest, PresetNumber& number) {
   const auto [end, problem] =
       std::from_chars(rest.data(), rest.data() + rest.size(), value, hexadecimal ? 16 : 10);
   if (problem != std::errc() || value > INT64_MAX) {
-    return malformed("a number is wanted, not " + quoted(rest.substr(0, 40)));
+    return malformed("a number is wanted, not " + in_quotes(rest.substr(0, 40)));
   }
   rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
   number.value = negative ? -static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value);
@@ -62,7 +62,7 @@ Result<PresetNumber> whole_number(std::string_view text) {
   PresetNumber number;
   const std::string_view all = text;
   if (Status taken = take_number(text, number); !taken) return std::move(taken).error();
-  if (!text.empty()) return malformed(quoted(all) + " is no number");
+  if (!text.empty()) return malformed(in_quotes(all) + " is no number");
   return number;
 }
 

@@ -13,7 +13,7 @@
 
 namespace labelscope {
 
-inline std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+inline std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 // Removes `what` from the beginning, if it is there.
 inline bool take(std::string_view& rest, std::string_view what) {
   if (!rest.starts_with(what)) return false;

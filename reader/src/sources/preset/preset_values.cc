@@ -45,7 +45,9 @@ bool is_true(Comparison comparison, std::uint64_t left, std::uint64_t right) {
 
 Result<PresetValue> PresetValues::evaluate_number(const PresetExpression& expression, unsigned slot,
                                                   const Guards& guards) {
-  const auto known = [](std::uint64_t value) { return PresetValue{.is_known = true, .number = value}; };
+  const auto known = [](std::uint64_t value) {
+    return PresetValue{.is_known = true, .number = value};
+  };
   switch (expression.base) {
     case Base::kNumber: {
       const auto value = number(expression.number);
@@ -75,8 +77,8 @@ Result<PresetValue> PresetValues::evaluate_number(const PresetExpression& expres
   return read_number(*at, *expression.type, slot, guards);
 }
 
-Result<PresetValue> PresetValues::read_number(const Place& from, const VariableType& type, unsigned slot,
-                                              const Guards& guards) {
+Result<PresetValue> PresetValues::read_number(const Place& from, const VariableType& type,
+                                              unsigned slot, const Guards& guards) {
   if (Status fits = check_result(from, type.size); !fits) return std::move(fits).error();
   const bool is_signed = type.kind == LS_VARIABLE_SIGNED;
   // The pointer of some label: it has a slot that stays.

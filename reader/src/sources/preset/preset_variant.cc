@@ -34,21 +34,21 @@ Result<PresetVariant::Test> parse_test(PresetWords& words) {
     test.size = static_cast<std::uint64_t>(number->value);
   }
   if (!is_preset_name(word, kPresetSymbolCharacters))
-    return malformed(quoted(word) + " is no name of a symbol");
+    return malformed(in_quotes(word) + " is no name of a symbol");
   test.symbol = word;
   return test;
 }
 
 Status parse_parameter(std::string_view word, PresetVariant& variant) {
   const std::size_t equals = find_assignment(word);
-  if (equals == std::string_view::npos) return malformed(quoted(word) + " is not NAME=NUMBER");
+  if (equals == std::string_view::npos) return malformed(in_quotes(word) + " is not NAME=NUMBER");
   const std::string_view name = word.substr(0, equals);
   const auto number = whole_number(word.substr(equals + 1));
   if (!is_preset_name(name, "_") || !number || !number->parameter.empty()) {
-    return malformed(quoted(word) + " is not NAME=NUMBER");
+    return malformed(in_quotes(word) + " is not NAME=NUMBER");
   }
   if (number->value < -kMostPresetOffset || number->value > UINT32_MAX) {
-    return malformed(quoted(word) + " is out of range");
+    return malformed(in_quotes(word) + " is out of range");
   }
   if (variant.parameters.size() == kMostPresetStatements) return malformed("too many parameters");
   if (!variant.parameters.emplace(name, number->value).second) {
