@@ -32,7 +32,8 @@
  * setting calls are unsafe in a handler: they call malloc.
  *
  * Everything else. Any thread may make these calls at any time, also in the child after fork (it
- * keeps its copy) and in destructors at the end of a thread.
+ * keeps its copy) and in destructors at the end of a thread. A child of vfork must not: it runs on
+ * its parent's variables.
  *
  * Memory. A thread that sets labels takes CUSTOM_LABELS_THREAD_MEMORY, 7,008 bytes: two blocks of
  * 3,480 bytes, and 48 more. Its first call that sets a label allocates them in one piece, and no
