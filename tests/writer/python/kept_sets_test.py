@@ -149,6 +149,17 @@ class Kept(unittest.TestCase):
         self.assertEqual(replaced, [None])
         self.assertIsNone(published())
 
+    def test_a_step_does_not_keep_the_scopes_of_whoever_runs_it(self):
+        async def work():
+            with labels(within="1"):
+                await pause()
+
+        context = contextvars.copy_context()
+        with labels(tenant="acme"):
+            context.run(Steps(work()).send, None)
+            self.assertIsNone(context[_labels._innermost].below)
+            self.assertEqual(published(), {"tenant": "acme"})
+
     def test_a_thread_of_c_is_without_labels_between_calls_of_python(self):
         seen = []
         generators, context = [], contextvars.copy_context()

@@ -180,7 +180,8 @@ def _run_under(label_set, followed, function, arguments, names):
     # This holds if a handler raises before the library has said what was published.
     handle_before = set_before and set_before.handle
     try:
-        published.label_set, published.followed = label_set, followed
+        # Otherwise a task that starts the next one eagerly, and so on, would keep the scopes of all.
+        published.scope, published.label_set, published.followed = None, label_set, followed
         handle_before = _replace(label_set and label_set.handle)
         return function(*arguments, **names)
     finally:
