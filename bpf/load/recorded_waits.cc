@@ -128,7 +128,7 @@ Result<ls_totals_made> BpfObject::totals_made() const {
   for (const ls_totals_made& cpu : *each) {
     sum.waits += cpu.waits;
     sum.blame += cpu.blame;
-    for (int i = 0; i < LS_WAIT_PARTS; ++i) sum.untold_ns[i] += cpu.untold_ns[i];
+    for (int i = 0; i < LS_WAIT_PARTS; ++i) sum.lost_ns[i] += cpu.lost_ns[i];
   }
   return sum;
 }

@@ -31,8 +31,8 @@ struct ls_label_basis {
 
 struct ls_label_memory {
   struct ls_numbers numbers; /* that in blame is known only with the next */
-  __u64 told_tick; /* of the kernel's clock, when they were found in `label_numbers`; 0: not yet */
-  __u64 by_choice; /* as in ls_told */
+  __u64 published_tick; /* of the kernel's clock, when they were found in `label_numbers`; 0: not yet */
+  __u64 by_choice; /* as in ls_published */
   struct ls_label_basis basis;
   __u32 misses; /* so many in a row */
   __u32 rest;   /* for so many waits nothing is remembered */
@@ -90,15 +90,15 @@ static __always_inline _Bool ls_has_same_labels(const struct ls_label_memory* me
  * this tick of the clock, which has at most 10 ms, is not looked for again at each wait. It still
  * holds: the kernel forgets a number when more than 65,536 others have come since, user space when
  * twice as many have, and the ring lets nobody send the difference so fast. */
-static __always_inline _Bool ls_is_still_told(struct ls_label_memory* memory) {
+static __always_inline _Bool ls_is_still_published(struct ls_label_memory* memory) {
   const _Bool by_choice = ls_chooses_blame();
   const __u64 tick = bpf_jiffies64();
-  if (memory->told_tick == tick && memory->by_choice == by_choice) return 1;
+  if (memory->published_tick == tick && memory->by_choice == by_choice) return 1;
   struct ls_numbers numbers = memory->numbers;
-  if (!ls_is_told(&numbers, by_choice)) return 0;
+  if (!ls_is_published(&numbers, by_choice)) return 0;
   memory->numbers.blame = numbers.blame;
   memory->by_choice = by_choice;
-  memory->told_tick = tick;
+  memory->published_tick = tick;
   return 1;
 }
 

@@ -3,7 +3,7 @@
  * call and kind. A label set is known by its number (label_number.bpf.h); the first wait with a
  * number sends the labels to user space:
  *
- *   labels --> ls_told_number() --> number --+
+ *   labels --> ls_name_labels() --> number --+
  *                   |                        +--> ls_add_waits() --> wait_totals
  *               LABEL_SET record             |
  *                                        length, kind, system call
@@ -52,14 +52,14 @@ struct {
 
 /* The numbers of label sets that user space has been sent. Those that have not come for longest
  * make room for others. */
-struct ls_told {
+struct ls_published {
   __u64 blame; /* number of the same labels in blame */
   __u64 by_choice; /* whether that is one of LS_CHOICE_OF_BLAME */
 };
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __type(key, __u64);
-  __type(value, struct ls_told);
+  __type(value, struct ls_published);
   __uint(max_entries, 1);
 } label_numbers SEC(".maps");
 
@@ -91,7 +91,7 @@ static __always_inline struct ls_totals_made* ls_totals_made(void) {
 /* Adds waits of which nobody will know the label set. */
 static __always_inline void ls_lose_waits(__u32 part, __u64 ns, __u64 count) {
   struct ls_totals_made* made = ls_totals_made();
-  if (made && part < LS_WAIT_PARTS) __sync_fetch_and_add(&made->untold_ns[part], ns);
+  if (made && part < LS_WAIT_PARTS) __sync_fetch_and_add(&made->lost_ns[part], ns);
   ls_add_other(LS_COUNT_WAITS_WITHOUT_TOTAL, count);
 }
 
@@ -128,14 +128,14 @@ static __always_inline _Bool ls_chooses_blame(void) {
 
 /* Returns whether user space knows a label set by its number, or will know it. Fills in what else
  * the set is. A number that the kernel has forgotten may be forgotten there, too. */
-static __always_inline _Bool ls_is_told(struct ls_numbers* numbers, _Bool by_choice) {
+static __always_inline _Bool ls_is_published(struct ls_numbers* numbers, _Bool by_choice) {
   if (numbers->labels < LS_FIRST_LABEL_NUMBER) {
     numbers->blame = numbers->labels;
     return 1;
   }
-  const struct ls_told* told = bpf_map_lookup_elem(&label_numbers, &numbers->labels);
-  if (!told || told->by_choice != by_choice) return 0;
-  numbers->blame = told->blame;
+  const struct ls_published* known = bpf_map_lookup_elem(&label_numbers, &numbers->labels);
+  if (!known || known->by_choice != by_choice) return 0;
+  numbers->blame = known->blame;
   return 1;
 }
 
@@ -143,7 +143,7 @@ static __always_inline _Bool ls_is_told(struct ls_numbers* numbers, _Bool by_cho
  * no room. Another thread with these labels may send them meanwhile, too, which does no harm. If it
  * relied on a record before there was one, its time could end under an unknown number. */
 static __always_inline _Bool ls_name(struct ls_scratch* own, __u32 pid, __u64 number,
-                                     const struct ls_told* as, __u32 choice) {
+                                     const struct ls_published* as, __u32 choice) {
   if (!bpf_map_lookup_elem(&label_numbers, &number)) {
     own->label_set.number = number;
     own->label_set.pid = pid;
@@ -177,11 +177,11 @@ __noinline int ls_name_labels(__u32 index, __u32 pid) {
   const __u64 process = (__u64)own->life << 32 | pid;
   struct ls_numbers numbers = {.labels = ls_number_at(index, process, LS_CHOICE_OF_WAITS)};
   ls_reload();
-  if (ls_is_told(&numbers, by_choice)) {
+  if (ls_is_published(&numbers, by_choice)) {
     own->numbers = numbers;
     return 1;
   }
-  struct ls_told both = {.blame = numbers.labels, .by_choice = by_choice};
+  struct ls_published both = {.blame = numbers.labels, .by_choice = by_choice};
   if (by_choice) both.blame = ls_number_at(index, process, LS_CHOICE_OF_BLAME);
   ls_reload();
   own->numbers.labels = numbers.labels;

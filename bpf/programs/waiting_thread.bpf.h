@@ -99,7 +99,7 @@ static __always_inline struct ls_numbers ls_read_and_number(struct ls_slot slot,
   ls_reload();
   if (!memory || !named) return own->numbers;
   memory->numbers = own->numbers;
-  memory->told_tick = 0;
+  memory->published_tick = 0;
   memory->basis = *basis;
   ls_remember(memory, &own->reading.log);
   return own->numbers;
@@ -134,7 +134,7 @@ static __always_inline struct ls_numbers ls_labels_at_leaving(const struct ls_fo
   if (memory) {
     if (ls_has_same_labels(memory, &basis, &own->reading.log)) {
       memory->misses = 0;
-      if (ls_is_still_told(memory)) return memory->numbers;
+      if (ls_is_still_published(memory)) return memory->numbers;
     } else if (memory->what.range_count != 0 && ++memory->misses >= LS_MOST_MISSES) {
       memory->misses = 0;
       memory->rest = LS_REST;

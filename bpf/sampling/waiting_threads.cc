@@ -421,11 +421,11 @@ std::vector<WaitTotal> WaitingThreads::totals() const {
   for (const auto& [tid, thread] : object_.off_cpu_threads()) add_held(thread, all);
   const auto made_at_all = object_.totals_made();
   for (int part = 0; made_at_all && part < LS_WAIT_PARTS; ++part) {
-    if (made_at_all->untold_ns[part] == 0) continue;
+    if (made_at_all->lost_ns[part] == 0) continue;
     WaitTotal made;
     made.kind = kKindOfPart[part];
     made.labels = kUnknownLabels;
-    made.time_ns = made_at_all->untold_ns[part];
+    made.time_ns = made_at_all->lost_ns[part];
     all.push_back(made);
   }
   return all;

@@ -320,7 +320,7 @@ struct ls_off_cpu {
 struct ls_totals_made {
   __u64 waits;
   __u64 blame;
-  __u64 untold_ns[LS_WAIT_PARTS];
+  __u64 lost_ns[LS_WAIT_PARTS];
 };
 
 /* The secret of a recording that its label numbers depend on (label_number.bpf.h). */

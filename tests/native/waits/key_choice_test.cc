@@ -87,8 +87,8 @@ TEST_CASE("key choice: blame by its keys has few pairs, and totals have all labe
   CHECK(of.of_totals(30) == 300 * kUs);
   CHECK(of.of_blame(12) == 300 * kUs);
   std::size_t of_choice = 0;
-  const auto told = of.machine.sent<ls_label_set_head>(LS_RECORD_LABEL_SET);
-  for (const ls_label_set_head& head : told) of_choice += head.choice == LS_CHOICE_OF_BLAME;
+  const auto sent = of.machine.sent<ls_label_set_head>(LS_RECORD_LABEL_SET);
+  for (const ls_label_set_head& head : sent) of_choice += head.choice == LS_CHOICE_OF_BLAME;
   CHECK(of_choice == 3);  // acme, globex and hog
 }
 
@@ -159,8 +159,8 @@ TEST_CASE("key choice: a set of blame for which the ring has no room is sent the
   fake_ring_is_full = false;
   of.wait("acme", 10);
   std::size_t of_choice = 0;
-  const auto told = of.machine.sent<ls_label_set_head>(LS_RECORD_LABEL_SET);
-  for (const ls_label_set_head& head : told) of_choice += head.choice == LS_CHOICE_OF_BLAME;
+  const auto sent = of.machine.sent<ls_label_set_head>(LS_RECORD_LABEL_SET);
+  for (const ls_label_set_head& head : sent) of_choice += head.choice == LS_CHOICE_OF_BLAME;
   CHECK(of_choice == 2);
 }
 

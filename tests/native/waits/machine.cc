@@ -259,7 +259,7 @@ void Machine::read_ring() {
 std::string Machine::name_of(std::uint64_t number) {
   if (number < LS_FIRST_LABEL_NUMBER) return "#" + std::to_string(number);
   const auto name = names_.find(number);
-  return name == names_.end() ? "not told" : name->second;
+  return name == names_.end() ? "not sent" : name->second;
 }
 
 Machine::Wait Machine::wait_of(const ls_wait_key& key) {

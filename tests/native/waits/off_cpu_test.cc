@@ -109,7 +109,7 @@ TEST_CASE("off_cpu: each way to leave a processor is a kind and a reason of its 
   CHECK(of.machine.waits() == expected);
 }
 
-TEST_CASE("off_cpu: a wait has the labels of its beginning, and each set is told once") {
+TEST_CASE("off_cpu: a wait has the labels of its beginning, and each set is sent once") {
   OneThread of;
   FakeThread& second = of.machine.thread(100, 101);
   of.machine.label(second, "acme");
@@ -461,8 +461,8 @@ TEST_CASE("off_cpu: what finds no room is counted, and its time is not lost") {
     CHECK(of.machine.counted(LS_COUNT_WAITS_WITHOUT_TOTAL) == 2);
     const auto made = object_of<ls_totals_made>(elements_of("totals_made")[0].second);
     CHECK(made.waits == 1);
-    CHECK(made.untold_ns[LS_PART_RUNNABLE] == 8 * kUs);
-    CHECK(made.untold_ns[LS_PART_WAITING] == 0);
+    CHECK(made.lost_ns[LS_PART_RUNNABLE] == 8 * kUs);
+    CHECK(made.lost_ns[LS_PART_WAITING] == 0);
     const ls_held_waits held = of.machine.known(of.thread).held;
     CHECK(held.ns[LS_PART_WAITING] == 40 * kUs);
     CHECK(held.ns[LS_PART_RUNNABLE] == 7 * kUs);
@@ -512,7 +512,7 @@ TEST_CASE("off_cpu: labels for which the ring has no room are sent the next time
   fake_ring_is_full = true;
   wait(of.machine, of.thread, 10 * kUs);
   CHECK(of.machine.counted(LS_COUNT_DROPPED_LABEL_SETS) == 1);
-  CHECK(of.machine.waited("not told") == 10 * kUs);
+  CHECK(of.machine.waited("not sent") == 10 * kUs);
   fake_ring_is_full = false;
   wait(of.machine, of.thread, 20 * kUs);
   CHECK(of.machine.waited("acme") == 30 * kUs);

@@ -45,21 +45,21 @@ std::string comparison_words(unsigned comparison, bool holds) {
 
 class RunStory {
  public:
-  RunStory(const PresetPlan& plan, ReadingStory& told) : plan_(plan), told_(told) {}
+  RunStory(const PresetPlan& plan, ReadingStory& made) : plan_(plan), made_(made) {}
 
-  void tell(const PresetTraceStep& seen) {
+  void add(const PresetTraceStep& seen) {
     const ls_preset_step& step = plan_.program.step[seen.at];
     const bool failed = seen.outcome != LS_LABELLED && seen.outcome != LS_UNREADABLE_STALE;
     const std::string what = failed ? failure(step, seen) : done(step, seen);
     const std::string purpose = words(seen.at);
-    told_.steps.push_back(purpose.empty() ? what : purpose + ": " + what);
+    made_.steps.push_back(purpose.empty() ? what : purpose + ": " + what);
     if (failed) {
-      told_.findings.push_back({FindingCode::kBadPointer, told_.steps.back(),
+      made_.findings.push_back({FindingCode::kBadPointer, made_.steps.back(),
                                 "compare the preset with the version of the program"});
     } else if (seen.outcome == LS_UNREADABLE_STALE) {
-      told_.findings.push_back(
+      made_.findings.push_back(
           {FindingCode::kStaleValues,
-           "the values are not those of what runs now: " + told_.steps.back(),
+           "the values are not those of what runs now: " + made_.steps.back(),
            "look again: this is so for a moment while the program changes them"});
     }
   }
@@ -139,27 +139,27 @@ class RunStory {
   }
 
   const PresetPlan& plan_;
-  ReadingStory& told_;
+  ReadingStory& made_;
 };
 
 }  // namespace
 
 ReadingStory Preset::explain(const ThreadView& thread) const {
-  ReadingStory told;
+  ReadingStory made;
   const PresetPlan* plan = plan_of(thread);
   if (plan == nullptr) {
-    told.steps.emplace_back("the plan has no preset of this recipe");
-    return told;
+    made.steps.emplace_back("the plan has no preset of this recipe");
+    return made;
   }
-  told.steps.push_back("preset " + plan->name + ":");
+  made.steps.push_back("preset " + plan->name + ":");
   std::vector<PresetTraceStep> trace;
   run_preset(*plan, thread, &trace);
-  RunStory story(*plan, told);
-  for (const PresetTraceStep& seen : trace) story.tell(seen);
+  RunStory story(*plan, made);
+  for (const PresetTraceStep& seen : trace) story.add(seen);
   const Observation read_now = read(thread);
-  for (const Label& label : read_now.labels) told.steps.push_back(label.key + '=' + label.value);
-  told.add_outcome(read_now);
-  return told;
+  for (const Label& label : read_now.labels) made.steps.push_back(label.key + '=' + label.value);
+  made.add_outcome(read_now);
+  return made;
 }
 
 }  // namespace labelscope
