@@ -25,6 +25,11 @@ namespace {
 // larger one would need more memory than the worker has.
 constexpr off_t kMaxRead = off_t{256} << 20;
 
+std::string elf_problem() {
+  const char* text = elf_errmsg(-1);
+  return text != nullptr ? text : "unknown error of libelf";
+}
+
 // The symbol tables, what belongs to them, and where their names are.
 std::set<std::size_t> symbol_sections(Elf* elf) {
   std::set<std::size_t> found;
@@ -58,11 +63,6 @@ std::map<std::string_view, std::pair<GElf_Addr, GElf_Xword>> code_sections(Elf* 
 }
 
 }  // namespace
-
-std::string elf_problem() {
-  const char* text = elf_errmsg(-1);
-  return text != nullptr ? text : "unknown error of libelf";
-}
 
 Result<Elf*> open_elf(int fd) {
   struct stat status {};

@@ -17,7 +17,6 @@ namespace labelscope::cli {
 
 // The caller ends it.
 Result<Elf*> open_elf(int fd);
-std::string elf_problem();
 // Returns the build ID as hexadecimal digits; empty if there is none.
 std::string build_id_of(Elf* elf);
 bool has_section(Elf* elf, GElf_Word type);
