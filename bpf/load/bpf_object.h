@@ -60,6 +60,7 @@ class BpfObject {
   Status remove_process(Pid pid);
   std::vector<Pid> pids() const;
   Status put_presets(std::span<const ls_tls_recipe> recipes, const PresetPlans& presets);
+  int presets_fd() const { return presets_fd_; }
 
   // Return sums over all CPUs, of everything or of one entry of the map (counters.h).
   Result<ls_counters> counters() const;

@@ -34,14 +34,16 @@ Status put_preset_programs(int map, std::span<const ls_tls_recipe> recipes,
   add_preset_numbers(recipes, numbers);
   for (const std::uint32_t number : numbers) {
     const PresetPlan* plan = presets.find(number);
+    ls_preset_program there{};
     if (plan == nullptr) {
+      if (bpf_map_lookup_elem(map, &number, &there) == 0) continue;
       return Error{ErrorCode::kNotFound,
                    "the plan of preset " + std::to_string(number) + " is not known"};
     }
     if (bpf_map_update_elem(map, &number, &plan->program, BPF_NOEXIST) == 0) continue;
     if (errno == EEXIST) {
       if (has_program(map, number, plan->program)) continue;
-      return Error{ErrorCode::kNotFound,
+      return Error{ErrorCode::kUnsupported,
                    "the preset " + plan->name + " has the number of another one"};
     }
     if (errno == E2BIG) {
@@ -52,6 +54,17 @@ Status put_preset_programs(int map, std::span<const ls_tls_recipe> recipes,
     return system_error(errno, "cannot write to the map of presets");
   }
   return {};
+}
+
+void copy_preset_programs(int from, int to, std::span<const ls_tls_recipe> recipes) {
+  std::set<std::uint32_t> numbers;
+  add_preset_numbers(recipes, numbers);
+  keep_preset_programs(to, numbers);
+  for (const std::uint32_t number : numbers) {
+    ls_preset_program program{};
+    if (bpf_map_lookup_elem(from, &number, &program) == 0)
+      static_cast<void>(bpf_map_update_elem(to, &number, &program, BPF_ANY));
+  }
 }
 
 void keep_preset_programs(int map, const std::set<std::uint32_t>& used) {

@@ -96,7 +96,8 @@ std::unordered_map<std::int32_t, WaitingThreads::SeenThread> WaitingThreads::rea
     append_label_bytes(record->labels, seen.label_bytes);
     return {};
   };
-  static_cast<void>(iterators_->run(TaskIterators::Kind::kThreads, request, take));
+  iterators_->copy_presets(object_.presets_fd(), {request.recipes.recipe, request.recipes.count});
+  static_cast<void>(iterators_->run(TaskIterators::Kind::kThreads, request, take, {}));
   return threads;
 }
 

@@ -51,7 +51,8 @@ class BpfMemory final : public MemorySource {
                                      std::ranges::copy(*bytes, out.begin());
                                      answered = true;
                                      return {};
-                                   });
+                                   },
+                                   {});
     if (status && !answered) return ended(iterators_.pid());
     return status;
   }
@@ -70,7 +71,8 @@ Result<std::vector<Mapping>> list_mappings(TaskIterators& iterators) {
                                     mappings.push_back(*std::move(mapping));
                                   }
                                   return {};
-                                });
+                                },
+                                {});
   if (!status) return std::move(status).error();
   if (mappings.empty()) {
     // The kernel leaves out processes that it does not show to labelscope.
@@ -149,7 +151,7 @@ std::optional<Address> BpfProcess::program_headers_address() const {
   (void)iterators_->run(TaskIterators::Kind::kAuxv, {}, [&](std::span<const std::byte> record) {
     found = find_auxiliary(record.subspan(sizeof(ls_task_record)), AT_PHDR);
     return Status();
-  });
+  }, {});
   return found;
 }
 

@@ -89,6 +89,11 @@ Status TaskIterators::attach() {
   return {};
 }
 
+void TaskIterators::copy_presets(int map, std::span<const ls_tls_recipe> recipes) {
+  const std::lock_guard<std::mutex> lock(one_at_a_time_);
+  copy_preset_programs(map, presets_fd_, recipes);
+}
+
 Status TaskIterators::run(Kind kind, const ls_request& request, const Visitor& visit,
                           const PresetPlans& presets) {
   const std::lock_guard<std::mutex> lock(one_at_a_time_);

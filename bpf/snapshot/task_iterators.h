@@ -35,6 +35,9 @@ class TaskIterators {
   // Visits another process from now on. This needs no right that load() needs.
   Status move_to(Pid pid);
 
+  // Takes the programs of presets that these recipes name from another map of such programs. run()
+  // does not need their plans then.
+  void copy_presets(int map, std::span<const ls_tls_recipe> recipes);
   // The presets are those that recipes of the request name.
   //
   // Hands every record to `visit`: 8-aligned, of the size in its head, and of the right type. Ends
@@ -43,7 +46,7 @@ class TaskIterators {
   // object, or if another process has its number now. Several threads may call this; they wait for
   // each other.
   Status run(Kind kind, const ls_request& request, const Visitor& visit,
-             const PresetPlans& presets = {});
+             const PresetPlans& presets);
 
   Pid pid() const { return pid_; }
 

@@ -3,6 +3,8 @@
 #include <bpf/bpf.h>
 
 #include <cmath>
+#include <csignal>
+#include <string>
 
 #include "bpf/load/preset_programs.h"
 #include "bpf/snapshot/task_snapshot.h"
@@ -11,6 +13,8 @@
 #include "labelscope/observe.h"
 #include "labelscope/preset_plan.h"
 #include "labelscope/unique_fd.h"
+#include "process/child_processes.h"
+#include "process/proc_fs.h"
 #include "support/catch.h"
 #include "support/paths.h"
 #include "support/rights.h"
@@ -133,9 +137,62 @@ TEST_CASE("preset: a program does not take the place of another one with its num
   const Status refused = put_preset_programs(map.get(), recipes, plan.presets);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().context == "the preset status 1 has the number of another one");
+  // What is there needs no plan.
+  CHECK(put_preset_programs(map.get(), recipes, {}));
+  REQUIRE(bpf_map_delete_elem(map.get(), &number) == 0);
   const Status unknown = put_preset_programs(map.get(), recipes, {});
   REQUIRE_FALSE(unknown);
   CHECK(unknown.error().code == ErrorCode::kNotFound);
+}
+
+namespace {
+
+// Stops the session that runs now, and returns which it is.
+Pid stop_a_session(const TargetProcess& server) {
+  for (;;) {
+    auto process = LiveProcess::open(server.pid());
+    REQUIRE(process);
+    for (const Pid session : child_processes(**process)) {
+      if (::kill(raw(session), SIGSTOP) != 0) continue;
+      for (;;) {
+        const auto stat = read_thread_stat("/proc/" + std::to_string(raw(session)) + "/stat");
+        if (!stat || has_ended(stat->state)) break;
+        if (stat->state == 'T') return session;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("preset: a wait that has not ended has the labels of its thread") {
+  skip_before_linux(6018, "lets no thread sample itself");
+  TargetProcess server = start_status_server(paths::kStatusServer, kSessions / 4);
+  auto sampler = open_sampler({.mode = SampleMode::kOffCpu, .frequency_hz = 999});
+  const ProcessPlan plan = plan_server(server);
+  Taken taken;
+  taken.presets = plan.presets;
+  Status status = sampler->set_process(server.pid(), plan.recipes(), plan.presets);
+  if (!status) FAIL(status.error().context);
+  REQUIRE(sampler->start());
+  start_sessions(server);
+  drain_until(*sampler, taken, [&] { return !taken.exits.empty(); });
+  const Pid stopped = stop_a_session(server);
+  REQUIRE(sampler->stop(taken));
+  REQUIRE(::kill(raw(stopped), SIGCONT) == 0);
+  const auto sessions = finish_sessions(server);
+  int open = 0;
+  for (const TakenSample& sample : taken.samples) {
+    if ((sample.seen.flags & LS_STILL_WAITING) == 0 || sample.pid != stopped) continue;
+    ++open;
+    CAPTURE(outcome_name(sample.seen.outcome));
+    // It may have stopped where it changes its entry.
+    CHECK((sample.seen.outcome == LS_LABELLED || sample.seen.outcome == LS_UNREADABLE_STALE ||
+           sample.seen.outcome == LS_UNLABELLED));
+    if (sample.seen.outcome == LS_LABELLED)
+      CHECK(are_of_session(sample.seen.labels, sessions.at(stopped)));
+  }
+  CHECK(open == 1);
 }
 
 TEST_CASE("preset: without one of its checks, labels are wrong") {
