@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -215,7 +216,7 @@ Status AddressSpace::load(const Target& process, Address sampled, std::uint64_t 
     if (is_known_otherwise(mapping)) {
       FileState file;
       if (mapping.file) file = modules_->files().make_ready(mapping, itself).state;
-      coming_.push_back({seen, mapping, file});
+      await({seen, mapping, file});
       continue;
     }
     std::shared_ptr<Region> region = note(mapping, {}, seen);
@@ -241,13 +242,19 @@ void AddressSpace::add(const Mapping& mapping, const FindProcess& process, std::
   if (mapping.end <= mapping.start) return;
   // What comes without a time was found after all lists that were read.
   take_coming(time_ns != 0 ? time_ns : UINT64_MAX);
-  std::erase_if(coming_, [&](const Coming& coming) {
+  // It was made while the list was read, and what else the list has around it was there.
+  const auto while_read = [&](const Coming& coming) {
     return coming.seen.time_ns <= time_ns && coming.mapping.start < mapping.end &&
            mapping.start < coming.mapping.end;
-  });
+  };
+  if (std::ranges::any_of(coming_, while_read)) {
+    for (const Coming& coming : extract_coming(while_read))
+      static_cast<void>(note(coming.mapping, coming.file, coming.seen));
+  }
   FileState file;
   if (mapping.file) file = modules_->files().make_ready(mapping, process).state;
   static_cast<void>(note(mapping, file, {time_ns}));
+  if (coming_.size() > kMostWithoutSamples) take_coming(kOpen);
   if (ranges_.size() >= crowded_) forget_some(process);
 }
 
@@ -274,13 +281,40 @@ bool AddressSpace::is_known_otherwise(const Mapping& mapping) {
   return at != ranges_.end() && at->first < mapping.end && !is_of(*at, mapping, {});
 }
 
+void AddressSpace::await(Coming coming) {
+  next_coming_ns_ = std::min(next_coming_ns_, coming.seen.listed_ns);
+  coming_.push_back(std::move(coming));
+}
+
+// Takes those out for which this is so.
+std::vector<AddressSpace::Coming> AddressSpace::extract_coming(
+    const std::function<bool(const Coming&)>& is_wanted) {
+  const auto rest = std::stable_partition(coming_.begin(), coming_.end(), std::not_fn(is_wanted));
+  std::vector<Coming> wanted(std::make_move_iterator(rest), std::make_move_iterator(coming_.end()));
+  coming_.erase(rest, coming_.end());
+  next_coming_ns_ = kOpen;
+  for (const Coming& coming : coming_)
+    next_coming_ns_ = std::min(next_coming_ns_, coming.seen.listed_ns);
+  return wanted;
+}
+
+// What a list puts in the place of what a later list has brings that back, in turn.
 void AddressSpace::take_coming(std::uint64_t time_ns) {
-  if (coming_.empty()) return;
-  const auto is_due = [&](const Coming& coming) { return coming.seen.listed_ns <= time_ns; };
-  for (const Coming& coming : coming_) {
-    if (is_due(coming)) static_cast<void>(note(coming.mapping, coming.file, coming.seen));
+  while (next_coming_ns_ <= time_ns && !coming_.empty()) {
+    auto due = extract_coming(
+        [&](const Coming& coming) { return coming.seen.listed_ns <= time_ns; });
+    std::ranges::stable_sort(due, {}, [](const Coming& coming) { return coming.seen.listed_ns; });
+    for (const Coming& coming : due)
+      static_cast<void>(note(coming.mapping, coming.file, coming.seen));
   }
-  std::erase_if(coming_, is_due);
+}
+
+void AddressSpace::set_owner(Pid child) {
+  owner_ = child;
+  // Lists that were read behind the fork are the parent's.
+  coming_.clear();
+  next_coming_ns_ = kOpen;
+  for (auto& [start, range] : ranges_) range.listed_ns = 0;
 }
 
 // A report may be of what the list has shown already: then it is not later than that.
@@ -300,11 +334,14 @@ std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping,
     }
     auto [start, range] = *at;
     changes = true;
-    // The list that has it was read after something else was reported here.
-    if (!is_listed && range.listed_ns != 0 && seen.time_ns != 0 && seen.time_ns < range.seen_ns) {
+    // A list that has it was read after something else was here.
+    const bool is_later = range.listed_ns != 0 && seen.time_ns < range.seen_ns;
+    if (is_later && seen.time_ns != 0) {
       const Region& listed = *range.region;
-      coming_.push_back(
-          {{range.seen_ns, range.listed_ns, range.read_behind_gap}, listed.mapping, listed.file});
+      const Seen again{range.seen_ns, range.listed_ns, range.read_behind_gap};
+      if (coming_.empty() || coming_.back().seen.listed_ns != again.listed_ns ||
+          coming_.back().mapping.start != listed.mapping.start)
+        await({again, listed.mapping, listed.file});
     }
     at = ranges_.erase(at);
     // The parts on either side keep their module.

@@ -109,7 +109,7 @@ class AddressSpace {
   explicit AddressSpace(ModuleTable& modules, Pid owner = {})
       : modules_(&modules), family_(modules.new_family()), owner_(owner) {}
   // After fork: new mappings are the child's from now on.
-  void set_owner(Pid child) { owner_ = child; }
+  void set_owner(Pid child);
 
   // Adds all executable mappings that the process has now. Those known before stay. One that is
   // where another was counts only as of now, for look_up_at(): samples from before are still to
@@ -126,6 +126,7 @@ class AddressSpace {
   void clear() {  // call it after exec
     ranges_.clear();
     coming_.clear();
+    next_coming_ns_ = kOpen;
     program_.reset();
   }
 
@@ -184,6 +185,8 @@ class AddressSpace {
   Ranges::iterator first_over(const Mapping& mapping);
   static bool is_of(const Ranges::value_type& entry, const Mapping& mapping, const FileState& file);
   bool is_known_otherwise(const Mapping& mapping);
+  void await(Coming coming);
+  std::vector<Coming> extract_coming(const std::function<bool(const Coming&)>& is_wanted);
   void take_coming(std::uint64_t time_ns);
   bool is_certain(const Range& range) const;
   Index module_of(Region& region, const FindProcess& process);
@@ -197,6 +200,7 @@ class AddressSpace {
   std::size_t crowded_ = 2 * kMostWithoutSamples;  // more ranges than this are too many
   std::uint64_t epoch_ = 0;
   std::vector<Coming> coming_;  // of lists, where others are known until then
+  std::uint64_t next_coming_ns_ = kOpen;  // when the first of them counts
   std::uint32_t gap_count_ = 0;
   std::vector<Gap> gaps_;  // the last ones
   Gap within_{};           // the numbers of those in which addresses are looked up now; 0: in none

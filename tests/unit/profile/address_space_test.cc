@@ -303,6 +303,70 @@ TEST_CASE("address_space: reports and the list that was read meanwhile, in any o
   }
 }
 
+TEST_CASE("address_space: several lists that were read while older reports were still to come") {
+  const Mapping first = anonymous(0x1000, 0x2000, "[first]");
+  const Mapping second = anonymous(0x1000, 0x2000, "[second]");
+  const Mapping third = anonymous(0x1000, 0x2000, "[third]");
+  ModuleTable modules;
+  AddressSpace space(modules);
+  const auto path_at = [&](std::uint64_t time_ns) {
+    space.look_up_at(time_ns);
+    return modules.modules()[space.module_at(0x1800)].path;
+  };
+  space.add(first, nullptr, clock_ns());
+  const std::uint64_t before = clock_ns();
+  SECTION("the later one has another mapping") {
+    REQUIRE(space.load(OneMapping(first)));
+    REQUIRE(space.load(OneMapping(third)));
+    space.add(second, nullptr, before);
+    CHECK(path_at(before) == "[second]");
+    CHECK(path_at(clock_ns()) == "[third]");
+  }
+  SECTION("the later one has what is known") {
+    REQUIRE(space.load(OneMapping(second)));
+    const std::uint64_t between = clock_ns();
+    REQUIRE(space.load(OneMapping(first)));
+    CHECK(path_at(before) == "[first]");
+    CHECK(path_at(between) == "[second]");
+    CHECK(path_at(clock_ns()) == "[first]");
+  }
+}
+
+TEST_CASE("address_space: what a list shows around something that was mapped while it was read") {
+  ModuleTable modules;
+  AddressSpace space(modules);
+  const auto path_of = [&](Address address) {
+    space.look_up_at(clock_ns());
+    return modules.modules()[space.module_at(address)].path;
+  };
+  space.add(anonymous(0x1000, 0x1400, "[old]"), nullptr, clock_ns());
+  const OneMapping process(anonymous(0x1000, 0x2000, "[listed]"));
+  REQUIRE(space.load(process));
+  space.add(anonymous(0x1800, 0x1900, "[part]"), nullptr, process.read_ns());
+  CHECK(path_of(0x1200) == "[listed]");
+  CHECK(path_of(0x1850) == "[part]");
+  CHECK(path_of(0x1950) == "[listed]");
+}
+
+TEST_CASE("address_space: a list of the parent that was read behind a fork is not the child's") {
+  const Mapping of_parent = anonymous(0x1000, 0x2000, "[parent]");
+  const Mapping of_child = anonymous(0x1000, 0x2000, "[child]");
+  ModuleTable modules;
+  AddressSpace space(modules, Pid{1});
+  const std::uint64_t before = clock_ns();
+  const bool is_known = GENERATE(true, false);
+  if (is_known) space.add(anonymous(0x1000, 0x2000, "[old]"), nullptr, before);
+  const std::uint64_t behind_fork = clock_ns();
+  REQUIRE(space.load(OneMapping(of_parent)));
+  AddressSpace child = space;
+  child.set_owner(Pid{2});
+  child.add(of_child, nullptr, behind_fork);
+  child.look_up_at(clock_ns());
+  CHECK(modules.modules()[child.module_at(0x1800)].path == "[child]");
+  space.look_up_at(clock_ns());
+  CHECK(modules.modules()[space.module_at(0x1800)].path == "[parent]");
+}
+
 TEST_CASE("address_space: a list from before a gap says nothing of what is behind it") {
   const Mapping there = anonymous(0x1000, 0x2000, "[there]");
   ModuleTable modules;
