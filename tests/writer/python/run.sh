@@ -9,4 +9,4 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip_test "$(py
 TMPDIR=$(mktemp -d)
 export TMPDIR CUSTOMLABELS_LIBRARY=$1 PYTHONPATH=$2 PYTHONDONTWRITEBYTECODE=1
 trap 'rm -rf "$TMPDIR"' EXIT
-for each in labels interrupted kept_sets; do python3 -W error::DeprecationWarning "$here/${each}_test.py"; done
+for each in labels interrupted kept_sets overlapping; do python3 -W error::DeprecationWarning "$here/${each}_test.py"; done

@@ -131,17 +131,20 @@ class Scope:
         self.label_set = label_set
         self.outer = outer
 
-    def leave(self, published):
+    def leave(self, published, failed=False):
         """Brings back what was there before. It may be called again if it was interrupted.
 
         The handle is of no use in another thread, where a coroutine may go on: it may be that of the
         first thread's own set. And it is of no use if the collector has taken its set.
+
+        What has failed abandons the scopes within it. Without a failure, one within it is that of a
+        task that it has started, and is open.
         """
         inner = published.scope
         if inner is not self:
-            while inner is not None and inner is not self:
+            while failed and inner is not None and inner is not self:
                 inner = inner.outer
-            if inner is None and self._give_way(published.scope):
+            if inner is not self and self._give_way(published.scope):
                 _innermost.set(self.outer)
                 return
         before = self.set_before
@@ -273,16 +276,16 @@ class labels:  # noqa: N801, it reads like a function
             raise
 
     def __exit__(self, kind, *_):
-        scope = None
+        scope, failed = None, kind is not None
         try:
-            scope = self._own_scope(kind is not None)
+            scope = self._own_scope(failed)
             if scope is not None:
-                scope.leave(_thread.published)
+                scope.leave(_thread.published, failed)
         except BaseException as error:
             if not isinstance(error, RuntimeWarning):
                 scope = scope or self._own_scope(True)
             if scope is not None:
-                scope.leave(_thread.published)
+                scope.leave(_thread.published, failed)
             raise
 
     def _pop(self, outer, failed):
