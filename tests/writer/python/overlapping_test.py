@@ -2,12 +2,21 @@
 
 import asyncio
 import contextvars
+import gc
 import random
+import sys
+import threading
 import unittest
 import warnings
 
 from customlabels import _labels, labels
+from customlabels._labels import LabelSet, Scope, Steps
 from published import published
+
+
+def alive():
+    gc.collect()
+    return sum(isinstance(each, (LabelSet, Scope)) for each in gc.get_objects())
 
 
 def within(name, key="within"):
@@ -61,6 +70,59 @@ class Overlapping(unittest.TestCase):
         self.addCleanup(_labels._replace, None)
 
 
+class NeverLeft(Overlapping):
+    def test_a_generator_that_ends_in_another_context_keeps_nothing(self):
+        def request(number):
+            _, generator = entered(number)
+            contextvars.copy_context().run(next, generator, None)
+
+        request(0)
+        before = alive()
+        for number in range(100):
+            request(number)
+        self.assertLess(alive(), before + 5)
+
+    def test_a_scope_that_another_thread_leaves_is_not_kept_by_the_first(self):
+        def request(number):
+            scope = entered(number)
+            thread = threading.Thread(target=leave, args=(scope,))
+            thread.start()
+            thread.join()
+
+        request(0)
+        before = alive()
+        for number in range(100):
+            request(number)
+        self.assertLess(alive(), before + 5)
+
+    def test_one_whose_inner_scope_was_freed_is_the_last_one_again(self):
+        with labels(outer="1"):
+            outer = entered("1")
+            entered("2")
+            gc.collect()
+            copies = [outer[0].copy()]
+            leave(outer)
+            self.assertEqual(published(), {"outer": "1"})
+        self.assertIsNone(published())
+        del copies
+
+    def test_a_later_step_has_nothing_to_do_with_scopes_of_an_earlier_one(self):
+        async def work():
+            with labels(task="1"):
+                scopes.append(entered("1"))
+                await asyncio.sleep(0)
+            seen.append(published())
+
+        scopes, seen = [], []
+        steps = Steps(work())
+        context = contextvars.copy_context()
+        context.run(steps.send, None)
+        with self.assertRaises(StopIteration):
+            context.run(steps.send, None)
+        self.assertEqual(seen, [None])
+        self.assertIsNone(published())
+
+
 class TasksWithin(Overlapping):
     """A task that nothing follows starts another within a scope, and leaves this before the other does."""
 
@@ -101,6 +163,32 @@ class TasksWithin(Overlapping):
 
 
 class ManyTasks(Overlapping):
+    def lines_of_leaving(self, count):
+        """Returns how many lines of the module run while so many scopes are left in the order in which they were entered."""
+        scopes, lines = [entered(str(number)) for number in range(count)], 0
+
+        def trace(frame, event, _):
+            nonlocal lines
+            if frame.f_code.co_filename != _labels.__file__:
+                return None
+            lines += event == "line"
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            for each in scopes:
+                leave(each)
+        finally:
+            sys.settrace(before)
+        self.assertIsNone(published())
+        return lines
+
+    def test_leaving_costs_the_same_however_many_scopes_are_open(self):
+        few, many = self.lines_of_leaving(20), self.lines_of_leaving(400)
+        self.assertGreater(few, 20)
+        self.assertLess(many / 400, 1.2 * few / 20)
+
     def test_the_one_that_was_entered_last_of_those_that_are_open_is_published(self):
         for seed in range(200):
             with self.subTest(seed=seed):

@@ -32,6 +32,7 @@ import inspect
 import sys
 import threading
 import warnings
+import weakref
 
 from ._library import library
 
@@ -44,6 +45,7 @@ _free = library.custom_labels_free
 _replace = library.custom_labels_replace
 _update = library.custom_labels_update
 _getframe = sys._getframe
+_reference = weakref.ref
 
 
 class _Label(ctypes.Structure):
@@ -77,10 +79,11 @@ class LabelSet:
 class _Published:
     """Is what one thread publishes."""
 
-    __slots__ = ("label_set", "scope", "followed")
+    __slots__ = ("label_set", "scope", "first", "followed")
 
     def __init__(self):
-        self.scope = None  # the one that was entered last, of whatever context
+        self.scope = None  # a weak reference to the one that was entered last, of whatever context
+        self.first = None  # that of the one that was entered first since _run_under was called
         self.label_set = None  # or it is a set that C code has made current
         self.followed = False  # the thread runs a step of a coroutine that Steps follows
 
@@ -121,10 +124,16 @@ _innermost = contextvars.ContextVar("customlabels", default=None)
 
 
 class Scope:
-    """Is one entry of a `with`, of a decorated function, or of a function that has inherited labels."""
+    """Is one entry of a `with`, of a decorated function, or of a function that has inherited labels.
 
-    # What its thread has published before: a scope or None, a LabelSet or None, and a handle of the library.
-    __slots__ = ("owner", "label_set", "outer", "published", "below", "set_before", "handle_before")
+    The scopes that a thread has entered refer to each other weakly: a context that can leave a scope
+    keeps it. One that no context has any more is never left.
+    """
+
+    # `below` is the scope that its thread had entered last before, and `above` the one that it entered next.
+    # What was published before is a LabelSet or None, and a handle of the library.
+    __slots__ = ("owner", "label_set", "outer", "published", "first", "itself", "below", "above", "set_before",
+                 "handle_before", "__weakref__")
 
     def __init__(self, owner, label_set, outer):
         self.owner = owner
@@ -136,38 +145,50 @@ class Scope:
 
         The handle is of no use in another thread, where a coroutine may go on: it may be that of the
         first thread's own set. And it is of no use if the collector has taken its set.
-
-        What has failed abandons the scopes within it. Without a failure, one within it is that of a
-        task that it has started, and is open.
         """
-        inner = published.scope
-        if inner is not self:
-            while failed and inner is not None and inner is not self:
-                inner = inner.outer
-            if inner is not self and self._give_way(published.scope):
-                _innermost.set(self.outer)
-                return
+        is_last = published.scope is self.itself or self._is_last(published, failed)
+        if not is_last and self._give_way(published):
+            _innermost.set(self.outer)
+            return
+        below = self.below and self.below()
         before = self.set_before
         handle = self.handle_before
         if published is not self.published or (before is not None and before.handle is None):
             handle = before and before.handle
         _replace(handle)
         published.label_set = before
-        if inner is self:
+        if is_last:
             published.scope = self.below
+        if below is not None and below.above is self.itself:
+            below.above = None
         _innermost.set(self.outer)
 
-    def _give_way(self, above):
+    def _is_last(self, published, failed):
+        """Returns whether all scopes that the thread entered after this one are abandoned.
+
+        What has failed abandons those within it. Without a failure, one within it is that of a task
+        that it has started, and is open. The last one is None if it was abandoned and is freed.
+        """
+        inner = published.scope and published.scope()
+        if inner is None:
+            return published.first is self.first and (self.above is None or self.above() is None)
+        while failed and inner is not None and inner is not self:
+            inner = inner.outer
+        return inner is self
+
+    def _give_way(self, published):
         """Lets the scope that this thread entered next, in another context, bring back what this one found.
 
         Greenlets, and tasks that nothing follows, may leave their scopes in another order than they
         entered them. What the last one has set stays published until its end.
         """
-        while above is not None and above.below is not self:
-            above = above.below
-        if above is None:
+        above = self.above and self.above()
+        if above is None or published.first is not self.first:
             return False
+        below = self.below and self.below()
         above.below, above.set_before, above.handle_before = self.below, self.set_before, self.handle_before
+        if below is not None:
+            below.above = self.above
         return True
 
 
@@ -179,16 +200,18 @@ def _innermost_set():
 def _run_under(label_set, followed, function, arguments, names):
     """Calls a function while the thread publishes this set, and then publishes what it did before."""
     published = _thread.published
-    scope_before, set_before, followed_before = published.scope, published.label_set, published.followed
+    scope_before, first_before = published.scope, published.first
+    set_before, followed_before = published.label_set, published.followed
     # This holds if a handler raises before the library has said what was published.
     handle_before = set_before and set_before.handle
     try:
-        # Otherwise a task that starts the next one eagerly, and so on, would keep the scopes of all.
-        published.scope, published.label_set, published.followed = None, label_set, followed
+        # A scope that goes on in a later step has nothing to do with those of this one.
+        published.scope, published.first, published.label_set, published.followed = None, None, label_set, followed
         handle_before = _replace(label_set and label_set.handle)
         return function(*arguments, **names)
     finally:
-        published.scope, published.label_set, published.followed = scope_before, set_before, followed_before
+        published.scope, published.first = scope_before, first_before
+        published.label_set, published.followed = set_before, followed_before
         _replace(handle_before)
 
 
@@ -261,12 +284,20 @@ class labels:  # noqa: N801, it reads like a function
             warnings.warn("labels are set in a coroutine that nothing follows: at its next await, other tasks run under them. "
                           "Call customlabels.install() before the task is created, or decorate the async function",
                           RuntimeWarning, stacklevel=2)
-        outer, set_before, scope = _innermost.get(), published.label_set, None
+        outer, scope = _innermost.get(), None
         try:
-            scope = self._push()
-            scope.published, scope.below = published, published.scope
+            entered = self._push()
+            itself, below, set_before = _reference(entered), published.scope and published.scope(), published.label_set
+            # From here on, no handler runs until the library is called.
+            scope = entered
+            if published.first is None:
+                published.first = itself
+            scope.published, scope.first, scope.itself = published, published.first, itself
+            scope.below, scope.above = published.scope, None
             scope.set_before, scope.handle_before = set_before, set_before and set_before.handle
-            published.scope, published.label_set = scope, scope.label_set
+            published.scope, published.label_set = itself, scope.label_set
+            if below is not None:
+                below.above = itself
             scope.handle_before = _replace(scope.label_set.handle)
             return self
         except BaseException:
