@@ -211,5 +211,16 @@ class ManyTasks(Overlapping):
             self.assertEqual(published(), still_open[-1] if still_open else None)
 
 
+class Collected(Overlapping):
+    def test_a_set_that_the_collector_has_taken_is_not_used_again(self):
+        acme = labels(tenant="acme")
+        with acme:
+            pass
+        acme._built[1].__del__()  # as the collector does it in a cycle, before a coroutine of this runs once more
+        with acme:
+            self.assertEqual(published(), {"tenant": "acme"})
+        self.assertIsNone(published())
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -257,8 +257,8 @@ class labels:  # noqa: N801, it reads like a function
         outer = _innermost.get()
         below = outer and outer.label_set
         built = self._built
-        # The set that was built last is used again if it is on top of the same labels.
-        if built is None or built[0] is not below:
+        # The set that was built last is used again if it is on top of the same labels, and the collector has not taken it.
+        if built is None or built[0] is not below or built[1].handle is None:
             built = self._built = below, LabelSet({**below.pairs, **self._pairs} if below else self._pairs)
         scope = Scope(self, built[1], outer)
         _innermost.set(scope)
