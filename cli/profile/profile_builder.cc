@@ -141,7 +141,8 @@ Index ProfileBuilder::intern_thread(const Sample& sample, ProcessContext& proces
   }
   if (sample.identity != 0) known.identity = sample.identity;
   Thread& thread = profile_.threads[known.row];
-  if (thread.name != sample.comm) thread.name = sample.comm;
+  // Of a wait that has not ended, the name may not be known.
+  if (!sample.comm.empty() && thread.name != sample.comm) thread.name = sample.comm;
   return known.row;
 }
 

@@ -64,9 +64,9 @@ class TrackedProcess final : public ProcessContext {
   // The first process of its server is recorded, too, under this key.
   void note_server(ProcessKey first) { server_ = first; }
   const std::string& comm() const { return comm_; }
-  // The first thread has this name now, and so has the process.
+  // The first thread has this name now, and so has the process. No name: it is not known.
   void note_name(std::string_view name) {
-    if (comm_ == name) return;
+    if (name.empty() || comm_ == name) return;
     name_before_ = std::move(comm_);
     comm_ = name;
   }

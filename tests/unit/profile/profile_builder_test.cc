@@ -356,6 +356,9 @@ TEST_CASE("profile_builder: a thread keeps the last name it had") {
   renamed.tid = Tid{1};
   renamed.comm = "renamed";
   builder.add(renamed, process);
+  // Of a wait that has not ended, the name may not be known.
+  renamed.comm = {};
+  builder.add(renamed, process);
   Profile profile = builder.take();
   REQUIRE(profile.threads.size() == 1);
   CHECK(profile.threads[0].name == "renamed");
