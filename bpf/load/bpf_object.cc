@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "base/kernel_version.h"
 #include "bpf/load/key_choice.h"
 #include "bpf/load/loading.h"
 #include "bpf/load/wait_programs.h"

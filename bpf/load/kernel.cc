@@ -14,13 +14,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "base/kernel_version.h"
 #include "bpf/load/loading.h"
 #include "bpf/wire/wire.h"  // for the skeletons
 #include "labelscope/unique_fd.h"
@@ -32,21 +32,6 @@
 #include "sampler_unwind_bpf.skel.h"
 
 namespace labelscope {
-namespace {
-
-// Returns 6001 for Linux 6.1, or 0 if there is no version.
-unsigned version_of(const char* release) {
-  unsigned major = 0;
-  unsigned minor = 0;
-  return std::sscanf(release, "%u.%u", &major, &minor) == 2 ? major * 1000 + minor : 0;
-}
-
-unsigned kernel_version() {
-  utsname name{};
-  return uname(&name) == 0 ? version_of(name.release) : 0;
-}
-
-}  // namespace
 
 std::string kernel_name() {
   utsname name{};
@@ -122,14 +107,6 @@ bool has_kernel_types() { return access("/sys/kernel/btf/vmlinux", R_OK) == 0; }
 bool can_load_programs() {
   LibbpfLog silence;
   return has_kernel_types() && libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, nullptr) == 1;
-}
-
-// The flags are PF_IO_WORKER (since 5.12; the bit had another meaning before) and PF_USER_WORKER
-// (since 6.4).
-std::uint32_t worker_flags() {
-  const unsigned version = kernel_version();
-  if (version >= 6004) return 0x4010;
-  return version >= 5012 ? 0x10 : 0;
 }
 
 bool map_access_needs_capability() { return kernel_version() < 5019; }

@@ -37,10 +37,6 @@ bool can_load_programs();
 // Returns whether the kernel describes its types, which every program is fitted to.
 bool has_kernel_types();
 
-// Returns the bits of task->flags that mark io_uring's threads, which belong to the process, but
-// run in the kernel only.
-std::uint32_t worker_flags();
-
 // Returns how many bytes behind a processor's run queue the kernel counts what runs there: code
 // that must not be preempted, soft and hard interrupts (blame.bpf.h). kUnsupported if the BTF does
 // not show that.

@@ -38,7 +38,7 @@ std::string thread_path(Pid pid, Tid tid, const char* name) {
 // are left out as in off_cpu.bpf.h.
 char state_of(Pid pid, Tid tid) {
   const auto stat = read_thread_stat(thread_path(pid, tid, "stat"));
-  const bool counts = stat && !has_ended(stat->state) && (stat->flags & worker_flags()) == 0;
+  const bool counts = stat && !has_ended(stat->state) && !stat->is_worker();
   return counts ? stat->state : '\0';
 }
 

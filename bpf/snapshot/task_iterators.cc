@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/kernel_version.h"
 #include "bpf/load/kernel.h"
 #include "bpf/load/loading.h"
 #include "bpf/load/preset_programs.h"

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/kernel_version.h"
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 
@@ -44,6 +45,8 @@ struct ThreadStat {
   // A thread that ends first gives up its memory and files; its state changes later (PF_EXITING).
   bool is_ending() const { return state == 'Z' || state == 'X' || (flags & 0x4) != 0; }
   bool of_kernel() const { return (flags & 0x00200000) != 0; }  // PF_KTHREAD
+  // Whether it is a thread of io_uring, which has no user part.
+  bool is_worker() const { return (flags & worker_flags()) != 0; }
 };
 std::optional<ThreadStat> parse_thread_stat(std::string_view text);
 // Returns nothing if the thread is gone. For "/proc/17/stat" the kernel adds up the times of all

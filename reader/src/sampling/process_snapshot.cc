@@ -164,6 +164,13 @@ void ThreadReader::begin(ThreadSnapshot thread) {
     done_.push_back(std::move(thread));
     return;
   }
+  if (stat->is_worker()) {
+    thread.seen.outcome = LS_UNLABELLED;
+    thread.seen.flags = LS_NEVER_TOUCHED;
+    if (options_.stacks) thread.stack = UnwoundStack{{}, LS_STACK_ROOT, {}};
+    done_.push_back(std::move(thread));
+    return;
+  }
   if (read(thread)) return;
   late_.emplace(tid, std::move(thread));
   if (stat->state == 'D') asleep_.push_back(tid);

@@ -104,6 +104,8 @@ void ThreadList::begin(ListedThread& thread, std::int32_t tid) {
   thread.credit = first_credit(tid, period_);
   thread.seen_first = Clock::now();
   const std::string path = folder_ + std::to_string(tid);
+  const auto stat = read_thread_stat(path + "/stat");
+  thread.is_worker = stat && stat->is_worker();
   UniqueFd run_time(::open((path + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
   thread.has_account = run_time.valid();
   if (thread.has_account && may_be_held(run_time)) thread.run_time = std::move(run_time);
@@ -114,7 +116,9 @@ void ThreadList::begin(ListedThread& thread, std::int32_t tid) {
 // The number of an ended thread is still listed. If it is the process's first thread, it may be a
 // zombie. Otherwise another thread has this number now, or an exec goes on under it.
 void ThreadList::revive_if_used(ListedThread& thread) {
-  if (has_ended(state_of(thread))) return;
+  const auto stat = read_thread_stat(folder_ + std::to_string(raw(thread.tid)) + "/stat");
+  if (stat && has_ended(stat->state)) return;
+  thread.is_worker = stat && stat->is_worker();
   ended_.push_back(as_ended(thread));
   if (read_run_time(thread)) {
     thread.ended = false;

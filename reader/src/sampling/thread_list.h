@@ -33,6 +33,7 @@ struct ListedThread {
   bool ended = false;  // true until refresh() finds its number in use
   // If the thread did not stop, it is not tried again before this time.
   std::chrono::steady_clock::time_point hopeless_until{};
+  bool is_worker = false;     // true for a thread of io_uring, which has no user part
   bool refused = false;       // true if the kernel does not allow labelscope to stop it
   std::uint64_t listing = 0;  // the listing in which it was seen last
   std::uint64_t named = 0;    // the listing in which its name was read

@@ -30,7 +30,12 @@ ThreadSampler::Attempt ThreadSampler::sample(SampledProcess& process, ListedThre
   Seen seen;
   label_bytes_.clear();
   auto time = Clock::now();
-  if (time < thread.hopeless_until) {
+  if (thread.is_worker) {
+    // Its registers are those of whoever made it, and to stop it ends what it does for others.
+    seen.labels.outcome = LS_UNLABELLED;
+    seen.labels.flags = LS_NEVER_TOUCHED;
+    seen.stack.end = LS_STACK_ROOT;
+  } else if (time < thread.hopeless_until) {
     ++(thread.refused ? threads_refused_ : threads_not_stopped_);
     seen.labels.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
   } else {

@@ -1,4 +1,5 @@
-# A thread of io_uring has no user part, and nothing of its stack is missing.
+# A thread of io_uring has no user part and no labels, though its thread pointer is that of its
+# creator, and nothing of its stack is missing.
 source "${BASH_SOURCE%/*}/../lib.sh"
 need_sampling
 need_command jq
@@ -14,6 +15,8 @@ cat >"$work/ring.c" <<'EOF'
 #include <unistd.h>
 
 enum { kSize = 1 << 20 };
+
+__thread volatile int current = 42;
 
 int main(void) {
   struct io_uring_params about;
@@ -46,11 +49,22 @@ int main(void) {
 EOF
 cc -O2 -o "$work/ring" "$work/ring.c" || skip_test "no compiler, or no linux/io_uring.h"
 "$work/ring" || skip_test "io_uring cannot be had"
-run record --backend bpf -F 499 -o ring.jsonl -- "$work/ring"
-expect_status "$exit_ok" "a program that reads by io_uring"
-read -r worker whole < <(jq -sr '[.[] | select(.type == "stack" and .end == "complete") | .id] as $whole
-  | [.[] | select(.type == "thread" and (.name | startswith("iou-wrk"))) | .id] as $workers
-  | [.[] | select(.type == "sample") | select(.thread as $one | $workers | index($one))]
-  | "\([.[].count] | add // 0) \([.[] | select(.stack as $one | $whole | index($one)) | .count] | add // 0)"' ring.jsonl)
-((worker > 20)) || fail "only $worker samples are of a thread of io_uring"
-((whole == worker)) || fail "$whole of $worker stacks of io_uring's threads are complete"
+for backend in bpf ptrace; do
+  run record --backend "$backend" -F 499 --overwrite -o ring.jsonl --tls current:i32=turn -- \
+    "$work/ring"
+  expect_status "$exit_ok" "a program that reads by io_uring, by $backend"
+  read -r worker whole labelled others < <(jq -sr '[.[] | select(.type == "stack" and .end == "complete") | .id] as $whole
+    | [.[] | select(.type == "labels" and any(.labels[]; .key == "turn")) | .id] as $turn
+    | [.[] | select(.type == "thread" and (.name | startswith("iou-wrk"))) | .id] as $workers
+    | [.[] | select(.type == "sample")] as $samples
+    | [$samples[] | select(.thread as $one | $workers | index($one))] as $theirs
+    | [$theirs, [$theirs[] | select(.stack as $one | $whole | index($one))],
+        [$theirs[] | select(.labels as $one | $turn | index($one))],
+        [($samples - $theirs)[] | select(.labels as $one | $turn | index($one))]]
+    | map([.[].count] | add // 0 | tostring) | join(" ")' ring.jsonl)
+  ((worker > 20)) || fail "$backend: only $worker samples are of a thread of io_uring"
+  ((whole == worker)) ||
+    fail "$backend: $whole of $worker stacks of io_uring's threads are complete"
+  ((labelled == 0)) || fail "$backend: $labelled of $worker have the labels of who made the thread"
+  ((others > 0)) || fail "$backend: no sample of the program has its label"
+done
