@@ -55,11 +55,12 @@ bool cl_allocate_blocks(struct thread_state* thread) {
   if (key_error != 0) return false;
   struct thread_memory* memory = malloc(sizeof *memory);
   if (memory == NULL) return false;
+  /* A handler may end the thread from here on, and end_thread needs the slot. */
+  current_slot(thread);
   if (pthread_setspecific(thread_end_key, memory) != 0) {
     free(memory);
     return false;
   }
-  current_slot(thread);
   thread->blocks = (struct label_block*)(void*)memory->blocks[0];
   thread->next = thread->blocks;
   thread->handle = &memory->handles[0];

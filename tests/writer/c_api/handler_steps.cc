@@ -147,7 +147,29 @@ void end_thread_with_steps(pthread_key_t key, const std::function<void()>& start
   }).join();
 }
 
+bool end_thread() { pthread_exit(nullptr); }
+
+void* prepare_with_steps(void* finished) {
+  interrupt_before(interrupted, end_thread, [] { custom_labels_thread_prepare(); });
+  *static_cast<bool*>(finished) = true;
+  return nullptr;
+}
+
 }  // namespace
+
+void check_ends_within_first_call() {
+  code = writers_code();
+  const TrapHandler traps;
+  bool finished = false;
+  for (int n = 1; !finished; ++n) {
+    INFO("ended before the library's instruction " << n);
+    interrupted = n;
+    pthread_t thread{};
+    REQUIRE(pthread_create(&thread, nullptr, prepare_with_steps, &finished) == 0);
+    REQUIRE(pthread_join(thread, nullptr) == 0);
+  }
+  REQUIRE(instructions > 10);
+}
 
 void check_thread_end(const std::function<void()>& start, Handler what) {
   code = writers_code();
@@ -175,6 +197,9 @@ void check_steps(std::initializer_list<Step> steps, Handler what, int far) {
 }
 #else
 void check_steps(std::initializer_list<Step>, Handler, int) {
+  skip_test("a program can step through itself on x86-64 only");
+}
+void check_ends_within_first_call() {
   skip_test("a program can step through itself on x86-64 only");
 }
 void check_thread_end(const std::function<void()>&, Handler) {

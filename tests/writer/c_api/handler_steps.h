@@ -32,3 +32,6 @@ void check_steps(std::initializer_list<Step> steps, Handler handler, int far = k
 // Ends threads that have done what `start` does, and interrupts the library's part of each end at
 // another instruction. What a thread publishes then must be there.
 void check_thread_end(const std::function<void()>& start, Handler handler);
+
+// Lets a handler end threads within their first call of the library, each at another instruction.
+void check_ends_within_first_call();
