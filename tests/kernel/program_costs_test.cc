@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/kernel_version.h"
 #include "bpf/load/kernel.h"
 #include "bpf/load/loading.h"
 #include "bpf/wire/snapshot_wire.h"

@@ -98,7 +98,7 @@ std::vector<Mapping> mapped_by_bpf(const BpfProcess& process) {
                                             if (!mapping) return std::move(mapping).error();
                                             mappings.push_back(*std::move(mapping));
                                             return {};
-                                          });
+                                          }, {});
   return status ? mappings : std::vector<Mapping>();
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("task_permission: two capabilities are enough for another user's proce
         TaskIterators::Kind::kAuxv, {}, [&](std::span<const std::byte> record) {
           by_bpf = find_auxiliary(record.subspan(sizeof(ls_task_record)), AT_PHDR);
           return Status();
-        });
+        }, {});
     if (!asked || by_bpf != program_headers) return "another AT_PHDR through BPF";
     // The program itself may be in a folder that only its owner may enter. libc is for everybody.
     auto program = std::find_if(seen->begin(), seen->end(), [](const Mapping& one) {
@@ -221,7 +221,7 @@ TEST_CASE("task_permission: numbers are those of labelscope's own pid namespace"
                                   if (!thread) return std::move(thread).error();
                                   if (raw(thread->thread.tid) == raw(child.pid())) ++threads;
                                   return {};
-                                });
+                                }, {});
       if (!status) return status.error().context;
       return threads == 1 ? "" : "found " + std::to_string(threads) + " threads";
     });
