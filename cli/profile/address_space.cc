@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -216,7 +215,7 @@ Status AddressSpace::load(const Target& process, Address sampled, std::uint64_t 
     if (is_known_otherwise(mapping)) {
       FileState file;
       if (mapping.file) file = modules_->files().make_ready(mapping, itself).state;
-      await({seen, mapping, file});
+      await(seen, mapping, file);
       continue;
     }
     std::shared_ptr<Region> region = note(mapping, {}, seen);
@@ -243,13 +242,11 @@ void AddressSpace::add(const Mapping& mapping, const FindProcess& process, std::
   // What comes without a time was found after all lists that were read.
   take_coming(time_ns != 0 ? time_ns : UINT64_MAX);
   // It was made while the list was read, and what else the list has around it was there.
-  const auto while_read = [&](const Coming& coming) {
-    return coming.seen.time_ns <= time_ns && coming.mapping.start < mapping.end &&
-           mapping.start < coming.mapping.end;
-  };
-  if (std::ranges::any_of(coming_, while_read)) {
-    for (const Coming& coming : extract_coming(while_read))
-      static_cast<void>(note(coming.mapping, coming.file, coming.seen));
+  for (auto next = coming_.begin(); next != coming_.end();) {
+    const auto coming = next++;
+    const auto& [seen, listed, listed_file] = coming->second;
+    if (seen.time_ns <= time_ns && listed.start < mapping.end && mapping.start < listed.end)
+      take(coming);
   }
   FileState file;
   if (mapping.file) file = modules_->files().make_ready(mapping, process).state;
@@ -281,39 +278,31 @@ bool AddressSpace::is_known_otherwise(const Mapping& mapping) {
   return at != ranges_.end() && at->first < mapping.end && !is_of(*at, mapping, {});
 }
 
-void AddressSpace::await(Coming coming) {
-  next_coming_ns_ = std::min(next_coming_ns_, coming.seen.listed_ns);
-  coming_.push_back(std::move(coming));
+void AddressSpace::await(const Seen& seen, const Mapping& mapping, const FileState& file) {
+  // Several parts of one mapping may have made place for others.
+  const auto behind = coming_.upper_bound(seen.listed_ns);
+  if (behind != coming_.begin()) {
+    const auto& [listed_ns, last] = *std::prev(behind);
+    if (listed_ns == seen.listed_ns && last.mapping.start == mapping.start) return;
+  }
+  coming_.emplace_hint(behind, seen.listed_ns, Coming{seen, mapping, file});
 }
 
-// Takes those out for which this is so.
-std::vector<AddressSpace::Coming> AddressSpace::extract_coming(
-    const std::function<bool(const Coming&)>& is_wanted) {
-  const auto rest = std::stable_partition(coming_.begin(), coming_.end(), std::not_fn(is_wanted));
-  std::vector<Coming> wanted(std::make_move_iterator(rest), std::make_move_iterator(coming_.end()));
-  coming_.erase(rest, coming_.end());
-  next_coming_ns_ = kOpen;
-  for (const Coming& coming : coming_)
-    next_coming_ns_ = std::min(next_coming_ns_, coming.seen.listed_ns);
-  return wanted;
+void AddressSpace::take(AllComing::iterator coming) {
+  const auto taken = coming_.extract(coming);
+  const Coming& listed = taken.mapped();
+  static_cast<void>(note(listed.mapping, listed.file, listed.seen));
 }
 
 // What a list puts in the place of what a later list has brings that back, in turn.
 void AddressSpace::take_coming(std::uint64_t time_ns) {
-  while (next_coming_ns_ <= time_ns && !coming_.empty()) {
-    auto due = extract_coming(
-        [&](const Coming& coming) { return coming.seen.listed_ns <= time_ns; });
-    std::ranges::stable_sort(due, {}, [](const Coming& coming) { return coming.seen.listed_ns; });
-    for (const Coming& coming : due)
-      static_cast<void>(note(coming.mapping, coming.file, coming.seen));
-  }
+  while (!coming_.empty() && coming_.begin()->first <= time_ns) take(coming_.begin());
 }
 
 void AddressSpace::set_owner(Pid child) {
   owner_ = child;
   // Lists that were read behind the fork are the parent's.
   coming_.clear();
-  next_coming_ns_ = kOpen;
   for (auto& [start, range] : ranges_) range.listed_ns = 0;
 }
 
@@ -338,10 +327,7 @@ std::shared_ptr<AddressSpace::Region> AddressSpace::note(const Mapping& mapping,
     const bool is_later = range.listed_ns != 0 && seen.time_ns < range.seen_ns;
     if (is_later && seen.time_ns != 0) {
       const Region& listed = *range.region;
-      const Seen again{range.seen_ns, range.listed_ns, range.read_behind_gap};
-      if (coming_.empty() || coming_.back().seen.listed_ns != again.listed_ns ||
-          coming_.back().mapping.start != listed.mapping.start)
-        await({again, listed.mapping, listed.file});
+      await({range.seen_ns, range.listed_ns, range.read_behind_gap}, listed.mapping, listed.file);
     }
     at = ranges_.erase(at);
     // The parts on either side keep their module.

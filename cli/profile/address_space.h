@@ -126,7 +126,6 @@ class AddressSpace {
   void clear() {  // call it after exec
     ranges_.clear();
     coming_.clear();
-    next_coming_ns_ = kOpen;
     program_.reset();
   }
 
@@ -185,8 +184,9 @@ class AddressSpace {
   Ranges::iterator first_over(const Mapping& mapping);
   static bool is_of(const Ranges::value_type& entry, const Mapping& mapping, const FileState& file);
   bool is_known_otherwise(const Mapping& mapping);
-  void await(Coming coming);
-  std::vector<Coming> extract_coming(const std::function<bool(const Coming&)>& is_wanted);
+  using AllComing = std::multimap<std::uint64_t, Coming>;
+  void await(const Seen& seen, const Mapping& mapping, const FileState& file);
+  void take(AllComing::iterator coming);
   void take_coming(std::uint64_t time_ns);
   bool is_certain(const Range& range) const;
   Index module_of(Region& region, const FindProcess& process);
@@ -199,8 +199,7 @@ class AddressSpace {
   std::shared_ptr<Region> program_;
   std::size_t crowded_ = 2 * kMostWithoutSamples;  // more ranges than this are too many
   std::uint64_t epoch_ = 0;
-  std::vector<Coming> coming_;  // of lists, where others are known until then
-  std::uint64_t next_coming_ns_ = kOpen;  // when the first of them counts
+  AllComing coming_;  // of lists, by the end of their reading; others are known until then
   std::uint32_t gap_count_ = 0;
   std::vector<Gap> gaps_;  // the last ones
   Gap within_{};           // the numbers of those in which addresses are looked up now; 0: in none

@@ -258,6 +258,13 @@ class OneMapping final : public test::FakeTarget {
   mutable std::uint64_t read_ns_ = 0;
 };
 
+// Which mapping an address was in at that time.
+const std::string& path_at(const ModuleTable& modules, AddressSpace& space, Address address,
+                           std::uint64_t time_ns) {
+  space.look_up_at(time_ns);
+  return modules.modules()[space.module_at(address)].path;
+}
+
 }  // namespace
 
 TEST_CASE("address_space: reports and the list that was read meanwhile, in any order") {
@@ -266,8 +273,7 @@ TEST_CASE("address_space: reports and the list that was read meanwhile, in any o
   ModuleTable modules;
   AddressSpace space(modules);
   const auto path_at = [&](std::uint64_t time_ns) {
-    space.look_up_at(time_ns);
-    return modules.modules()[space.module_at(0x1800)].path;
+    return ::path_at(modules, space, 0x1800, time_ns);
   };
   space.add(first, nullptr, clock_ns());
   const std::uint64_t before = clock_ns();
@@ -310,8 +316,7 @@ TEST_CASE("address_space: several lists that were read while older reports were 
   ModuleTable modules;
   AddressSpace space(modules);
   const auto path_at = [&](std::uint64_t time_ns) {
-    space.look_up_at(time_ns);
-    return modules.modules()[space.module_at(0x1800)].path;
+    return ::path_at(modules, space, 0x1800, time_ns);
   };
   space.add(first, nullptr, clock_ns());
   const std::uint64_t before = clock_ns();
@@ -335,17 +340,13 @@ TEST_CASE("address_space: several lists that were read while older reports were 
 TEST_CASE("address_space: what a list shows around something that was mapped while it was read") {
   ModuleTable modules;
   AddressSpace space(modules);
-  const auto path_of = [&](Address address) {
-    space.look_up_at(clock_ns());
-    return modules.modules()[space.module_at(address)].path;
-  };
   space.add(anonymous(0x1000, 0x1400, "[old]"), nullptr, clock_ns());
   const OneMapping process(anonymous(0x1000, 0x2000, "[listed]"));
   REQUIRE(space.load(process));
   space.add(anonymous(0x1800, 0x1900, "[part]"), nullptr, process.read_ns());
-  CHECK(path_of(0x1200) == "[listed]");
-  CHECK(path_of(0x1850) == "[part]");
-  CHECK(path_of(0x1950) == "[listed]");
+  CHECK(path_at(modules, space, 0x1200, clock_ns()) == "[listed]");
+  CHECK(path_at(modules, space, 0x1850, clock_ns()) == "[part]");
+  CHECK(path_at(modules, space, 0x1950, clock_ns()) == "[listed]");
 }
 
 TEST_CASE("address_space: a list of the parent that was read behind a fork is not the child's") {
@@ -361,10 +362,8 @@ TEST_CASE("address_space: a list of the parent that was read behind a fork is no
   AddressSpace child = space;
   child.set_owner(Pid{2});
   child.add(of_child, nullptr, behind_fork);
-  child.look_up_at(clock_ns());
-  CHECK(modules.modules()[child.module_at(0x1800)].path == "[child]");
-  space.look_up_at(clock_ns());
-  CHECK(modules.modules()[space.module_at(0x1800)].path == "[parent]");
+  CHECK(path_at(modules, child, 0x1800, clock_ns()) == "[child]");
+  CHECK(path_at(modules, space, 0x1800, clock_ns()) == "[parent]");
 }
 
 TEST_CASE("address_space: a list from before a gap says nothing of what is behind it") {
