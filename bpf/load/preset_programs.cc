@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,15 @@ namespace labelscope {
 
 namespace {
 
-bool has_program(int map, std::uint32_t number, const ls_preset_program& program) {
+std::optional<ls_preset_program> program_in(int map, std::uint32_t number) {
   ls_preset_program there{};
-  return bpf_map_lookup_elem(map, &number, &there) == 0 &&
-         std::memcmp(&there, &program, sizeof there) == 0;
+  if (bpf_map_lookup_elem(map, &number, &there) != 0) return std::nullopt;
+  return there;
+}
+
+bool has_program(int map, std::uint32_t number, const ls_preset_program& program) {
+  const auto there = program_in(map, number);
+  return there && std::memcmp(&*there, &program, sizeof program) == 0;
 }
 
 }  // namespace
@@ -34,9 +40,8 @@ Status put_preset_programs(int map, std::span<const ls_tls_recipe> recipes,
   add_preset_numbers(recipes, numbers);
   for (const std::uint32_t number : numbers) {
     const PresetPlan* plan = presets.find(number);
-    ls_preset_program there{};
     if (plan == nullptr) {
-      if (bpf_map_lookup_elem(map, &number, &there) == 0) continue;
+      if (program_in(map, number)) continue;
       return Error{ErrorCode::kNotFound,
                    "the plan of preset " + std::to_string(number) + " is not known"};
     }
@@ -61,9 +66,8 @@ void copy_preset_programs(int from, int to, std::span<const ls_tls_recipe> recip
   add_preset_numbers(recipes, numbers);
   keep_preset_programs(to, numbers);
   for (const std::uint32_t number : numbers) {
-    ls_preset_program program{};
-    if (bpf_map_lookup_elem(from, &number, &program) == 0)
-      static_cast<void>(bpf_map_update_elem(to, &number, &program, BPF_ANY));
+    if (const auto program = program_in(from, number))
+      static_cast<void>(bpf_map_update_elem(to, &number, &*program, BPF_ANY));
   }
 }
 

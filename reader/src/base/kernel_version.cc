@@ -13,8 +13,11 @@ unsigned version_of(const char* release) {
 }
 
 unsigned kernel_version() {
-  utsname name{};
-  return uname(&name) == 0 ? version_of(name.release) : 0;
+  static const unsigned version = [] {
+    utsname name{};
+    return uname(&name) == 0 ? version_of(name.release) : 0;
+  }();
+  return version;
 }
 
 // The flags are PF_IO_WORKER (since 5.12; the bit had another meaning before) and PF_USER_WORKER

@@ -44,7 +44,6 @@
 #include <string_view>
 
 #include "process/cpu_times.h"
-#include "process/proc_fs.h"
 
 namespace labelscope {
 namespace {
@@ -103,9 +102,9 @@ void ThreadList::begin(ListedThread& thread, std::int32_t tid) {
   thread.tid = Tid{tid};
   thread.credit = first_credit(tid, period_);
   thread.seen_first = Clock::now();
-  const std::string path = folder_ + std::to_string(tid);
-  const auto stat = read_thread_stat(path + "/stat");
+  const auto stat = stat_of(thread);
   thread.is_worker = stat && stat->is_worker();
+  const std::string path = folder_ + std::to_string(tid);
   UniqueFd run_time(::open((path + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC));
   thread.has_account = run_time.valid();
   if (thread.has_account && may_be_held(run_time)) thread.run_time = std::move(run_time);
@@ -116,7 +115,7 @@ void ThreadList::begin(ListedThread& thread, std::int32_t tid) {
 // The number of an ended thread is still listed. If it is the process's first thread, it may be a
 // zombie. Otherwise another thread has this number now, or an exec goes on under it.
 void ThreadList::revive_if_used(ListedThread& thread) {
-  const auto stat = read_thread_stat(folder_ + std::to_string(raw(thread.tid)) + "/stat");
+  const auto stat = stat_of(thread);
   if (stat && has_ended(stat->state)) return;
   thread.is_worker = stat && stat->is_worker();
   ended_.push_back(as_ended(thread));
@@ -213,8 +212,12 @@ bool ThreadList::read_run_time(ListedThread& thread) {
   return true;
 }
 
+std::optional<ThreadStat> ThreadList::stat_of(const ListedThread& thread) const {
+  return read_thread_stat(folder_ + std::to_string(raw(thread.tid)) + "/stat");
+}
+
 char ThreadList::state_of(const ListedThread& thread) const {
-  auto stat = read_thread_stat(folder_ + std::to_string(raw(thread.tid)) + "/stat");
+  const auto stat = stat_of(thread);
   return stat ? stat->state : '?';
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "labelscope/ids.h"
 #include "labelscope/result.h"
 #include "labelscope/unique_fd.h"
+#include "process/proc_fs.h"
 
 namespace labelscope {
 
@@ -94,6 +96,7 @@ class ThreadList {
   void begin(ListedThread& thread, std::int32_t tid);
   void revive_if_used(ListedThread& thread);
   bool read_run_time(ListedThread& thread);
+  std::optional<ThreadStat> stat_of(const ListedThread& thread) const;
   static Ended as_ended(const ListedThread& thread);
 
   std::string folder_;  // /proc/PID/task/
