@@ -13,6 +13,7 @@ import customlabels
 from customlabels import _labels, inherit, labels
 from customlabels._labels import Labelled, LabelSet, Steps
 from published import published
+from quiet_case import QuietCase
 
 
 class TimedOut(Exception):
@@ -87,13 +88,9 @@ class Raising:
             sys.monitoring.free_tool_id(sys.monitoring.DEBUGGER_ID)
 
 
-class Interrupted(unittest.TestCase):
+class Interrupted(QuietCase):
     def setUp(self):
-        # Coroutines do not come to their end, and the interpreter says so.
-        caught = warnings.catch_warnings()
-        caught.__enter__()
-        self.addCleanup(caught.__exit__, None, None, None)
-        warnings.simplefilter("ignore", RuntimeWarning)
+        super().setUp()
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
         sys.unraisablehook = lambda _: None
 

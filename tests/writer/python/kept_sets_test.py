@@ -7,7 +7,6 @@ import gc
 import threading
 import types
 import unittest
-import warnings
 
 
 class Greenlets:
@@ -38,6 +37,7 @@ threading.local = _of_threads
 from customlabels import _labels, labels  # noqa: E402
 from customlabels._labels import LabelSet, Steps  # noqa: E402
 from published import published  # noqa: E402
+from quiet_case import QuietCase  # noqa: E402
 
 
 def reuse_what_is_free():
@@ -50,12 +50,9 @@ def pause():
     yield
 
 
-class Kept(unittest.TestCase):
+class Kept(QuietCase):
     def setUp(self):
-        caught = warnings.catch_warnings()
-        caught.__enter__()
-        self.addCleanup(caught.__exit__, None, None, None)
-        warnings.simplefilter("ignore", RuntimeWarning)
+        super().setUp()
         self.addCleanup(_labels._replace, None)
 
     def test_greenlets_whose_scopes_overlap(self):

@@ -7,11 +7,11 @@ import random
 import sys
 import threading
 import unittest
-import warnings
 
 from customlabels import _labels, labels
 from customlabels._labels import LabelSet, Scope, Steps
 from published import published
+from quiet_case import QuietCase
 
 
 def alive():
@@ -61,12 +61,9 @@ class Task:
         return found
 
 
-class Overlapping(unittest.TestCase):
+class Overlapping(QuietCase):
     def setUp(self):
-        caught = warnings.catch_warnings()
-        caught.__enter__()
-        self.addCleanup(caught.__exit__, None, None, None)
-        warnings.simplefilter("ignore", RuntimeWarning)
+        super().setUp()
         self.addCleanup(_labels._replace, None)
 
 

@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
 # run.sh <libcustomlabels.so> <folder of the module> <its flags>: runs the tests of the Python module.
 set -eu
-here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
-skip_test() { printf 'SKIPPED: %s\n' "$*"; exit 77; }
-command -v python3 >/dev/null || skip_test "python3 is not installed"
-python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip_test "$(python3 --version) is older than 3.11"
-[[ $3 != *-fsanitize* ]] || skip_test "python3 cannot load a library with a sanitizer"
+source "${BASH_SOURCE[0]%/*}/prepare.sh"
 TMPDIR=$(mktemp -d)
-export TMPDIR CUSTOMLABELS_LIBRARY=$1 PYTHONPATH=$2 PYTHONDONTWRITEBYTECODE=1
+export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 for each in labels interrupted kept_sets overlapping; do python3 -W error::DeprecationWarning "$here/${each}_test.py"; done
