@@ -220,7 +220,7 @@ void Dumping::read_late_threads(ProcessDump& dump) {
       why_not = " (it cannot here: " + escape_terminal(read.error().context) + ")";
     } else {
       log::warning(threads_text(dump.late_by_bpf) + " " + before.what_they_do() +
-                   " and did not stop in time; read by BPF instead, which stops none" +
+                   "; read by BPF instead, which stops none" +
                    (options_.stacks ? " and takes no stacks" : ""));
     }
   }
@@ -228,8 +228,7 @@ void Dumping::read_late_threads(ProcessDump& dump) {
   if (left.all() != 0) {
     log::warning(threads_text(left.all()) + " could not be read: " +
                  (left.waiting_for_processor != 0 ? "too many threads can run, " : "") + "these " +
-                 left.what_they_do() +
-                 " and did not stop in time. --backend bpf reads them without stopping them" +
+                 left.what_they_do() + ". --backend bpf reads them without stopping them" +
                  why_not);
   }
 }

@@ -157,6 +157,10 @@ int Recording::report() {
   const bool shown = report.show_labels(files_.outputs());
   signals_.end_uninterrupted();
   report.say_problems();
+  if (profile.ledger.counters[Counter::kThreadsNotStopped] != 0) {
+    const std::string held = session_.targets().standstill();
+    if (!held.empty()) log::warning(held);
+  }
   report.say_files();
   const int status = exit_status();
   report.say_ledger();

@@ -17,6 +17,7 @@
 #include "cli/check/programs.h"
 #include "cli/check/watched_process.h"
 #include "cli/host/watchdog.h"
+#include "cli/process/frozen_group.h"
 #include "cli/text/text.h"
 
 namespace labelscope::cli {
@@ -96,7 +97,7 @@ class LiveCheck {
     const std::set<Pid> running(pids.begin(), pids.end());
     std::erase_if(watched_, [&](const auto& entry) {
       if (running.count(entry.first) != 0) return false;
-      note_unread(entry.second);
+      note_unread(entry.first, entry.second);
       return true;
     });
   }
@@ -173,11 +174,12 @@ class LiveCheck {
     if (plan.publishers.empty()) absence_ = plan.absence();
   }
 
-  void note_unread(const WatchedProcess& process) {
+  void note_unread(Pid pid, const WatchedProcess& process) {
     if (process.unread() == 0) return;
     Unread& unread = unread_[process.comm()];
     unread.count += process.unread();
-    unread.why = process.why_unread();
+    const auto frozen = frozen_group_of(pid);
+    unread.why = frozen ? "it is frozen: " + frozen->reason() : process.why_unread();
   }
 
   const LiveCheckOptions& options_;

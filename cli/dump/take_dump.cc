@@ -6,7 +6,9 @@
 #include <map>
 
 #include "bpf/snapshot/task_snapshot.h"
+#include "cli/process/frozen_group.h"
 #include "cli/profile/address_space.h"
+#include "cli/text/escape.h"
 #include "cli/unwind/table_worker.h"
 #include "labelscope/stopped_thread.h"
 
@@ -230,13 +232,19 @@ LateThreads late_threads(const ProcessSnapshot& snapshot) {
     // One that sleeps otherwise stops as soon as it has a processor.
     if (thread.late) ++(thread.state == 'D' ? late.waiting_in_kernel : late.waiting_for_processor);
   }
+  if (late.waiting_in_kernel == 0) return late;
+  if (const auto group = frozen_group_of(snapshot.pid)) {
+    late.frozen = escape_terminal(group->reason());
+  }
   return late;
 }
 
 std::string LateThreads::what_they_do() const {
-  if (waiting_in_kernel == 0) return "waited for a processor";
+  if (waiting_in_kernel == 0) return "waited for a processor and did not stop in time";
+  if (!frozen.empty()) return "did not stop, because the process is frozen: " + frozen;
   const std::string in_kernel = "waited in the kernel for something that nothing interrupts";
-  return waiting_for_processor == 0 ? in_kernel : "waited for a processor, or " + in_kernel;
+  return (waiting_for_processor == 0 ? in_kernel : "waited for a processor, or " + in_kernel) +
+         " and did not stop in time";
 }
 
 Status read_late_by_bpf(ProcessDump& dump, const DumpOptions& options) {

@@ -23,6 +23,7 @@ Result<ProcessDump> dump_by_bpf(Pid pid, const DumpOptions& options, bool stops_
 struct LateThreads {
   std::size_t waiting_for_processor = 0;  // others have the processors
   std::size_t waiting_in_kernel = 0;      // for a disk, or in vfork(): nothing interrupts that
+  std::string frozen;  // why their process does not run (FrozenGroup::reason()), if it is frozen
   std::size_t all() const { return waiting_for_processor + waiting_in_kernel; }
   std::string what_they_do() const;
 };

@@ -45,6 +45,11 @@ std::string FrozenGroup::thaw() const {
                     : "echo THAWED >" + folder + "/freezer.state";
 }
 
+std::string FrozenGroup::reason() const {
+  return "its control group does not let it run (docker unpause, or " +
+         (folder.empty() ? "as it was frozen" : thaw()) + ")";
+}
+
 std::optional<FrozenGroup> frozen_group_of(Pid pid, const std::string& proc) {
   const std::string own = ProcListing(proc).folder_of(pid);
   const std::string groups = kernel_text(own + "cgroup");

@@ -16,6 +16,8 @@ struct FrozenGroup {
 
   // A command that thaws it; empty if the folder is not known.
   std::string thaw() const;
+  // Why a process of it does not run, and what lets it go on: "its control group ...".
+  std::string reason() const;
 };
 
 // Returns nothing if it is not frozen, or if that is not known. `proc` is where the kernel shows

@@ -12,12 +12,6 @@
 namespace labelscope::cli {
 namespace {
 
-std::string frozen_text(const FrozenGroup& group) {
-  const std::string thaw = escape_terminal(group.thaw());
-  return thaw.empty() ? "its control group does not let it run (docker unpause, or as it was frozen)"
-                      : "its control group does not let it run (docker unpause, or " + thaw + ")";
-}
-
 // Explains why this process stands still; empty if it does not.
 std::string standstill_of(Pid pid) {
   const auto process = LiveProcess::open(pid);
@@ -32,7 +26,7 @@ std::string standstill_of(Pid pid) {
   }
   if (!state.starts_with('t')) {
     const auto frozen = frozen_group_of(pid);
-    return frozen ? name + " is frozen: " + frozen_text(*frozen) : std::string();
+    return frozen ? name + " is frozen: " + escape_terminal(frozen->reason()) : std::string();
   }
   const std::string_view tracer = status_field(*status, "TracerPid");
   return name + " is held by its tracer" +

@@ -165,7 +165,8 @@ Error did_not_stop(Tid tid) {
       name_of(tid) + (stat && stat->state == 'R'
                           ? " does not stop in time: it waits for a processor"
                           : " does not stop: it waits in the kernel for something that nothing "
-                            "interrupts (a disk, a network file system, or the child of a vfork)")};
+                            "interrupts (a disk, a network file system, the child of a vfork, or "
+                            "the freezer of its control group)")};
 }
 
 Error vanished(Tid tid, const char* how) { return Error{ErrorCode::kVanished, name_of(tid) + how}; }

@@ -1,6 +1,7 @@
 # A process whose control group is frozen (docker pause) is checked like any other, and no instruction of
 # it runs meanwhile: what it has counted is the same. It goes on when it is thawed.
 source "${BASH_SOURCE%/*}/../lib.sh"
+source "$SOURCE_DIR/stopping.sh"
 need_ptrace
 need_command jq
 unified=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)

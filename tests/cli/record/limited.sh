@@ -1,29 +1,9 @@
 # A thread that could run, and may not: its control group has used up its quota of CPU time, or is
 # frozen. Nobody else is to blame for the first.
 source "${BASH_SOURCE%/*}/../lib.sh"
+source "$SOURCE_DIR/control_groups.sh"
 need_sampling
 need_command jq
-# Makes a group below our own, in either version of cgroups: group CONTROLLER.
-make_group() {
-  local own
-  own=$(sed -n "s/^[0-9]*:$1://p" /proc/self/cgroup)
-  group=/sys/fs/cgroup/$1$own
-  [[ -n $own ]] || group=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
-  group=${group%/}/labelscope-limited-$$
-  mkdir "$group" 2>/dev/null || skip_test "no cgroup can be made: $group"
-  groups+=("$group")
-}
-groups=()
-# A frozen process does not end, and a group goes when its processes are reaped.
-thaw() {
-  local group
-  for group in ${groups[@]+"${groups[@]}"}; do
-    [[ -e $group/freezer.state ]] && echo THAWED >"$group/freezer.state"
-    [[ -e $group/cgroup.freeze ]] && echo 0 >"$group/cgroup.freeze"
-  done
-}
-trap 'thaw; end_test; rmdir ${groups[@]+"${groups[@]}"}' EXIT
-
 make_group cpu
 if [[ -e $group/cpu.cfs_quota_us ]]; then
   echo 100000 >"$group/cpu.cfs_period_us" && echo 10000 >"$group/cpu.cfs_quota_us"
@@ -46,13 +26,6 @@ jq -e '.values[0].because_of[0] | .by == "quota"' "$work/stdout" >/dev/null ||
   fail "another one is blamed for its quota: $(cat "$work/stdout")"
 
 make_group freezer
-freeze() {
-  if [[ -e $group/freezer.state ]]; then
-    if (($1)); then echo FROZEN; else echo THAWED; fi >"$group/freezer.state"
-  else
-    echo "$1" >"$group/cgroup.freeze"
-  fi
-}
 # A frozen program has no sample, and the reason is not that it was idle.
 "$SPINNER" >said_frozen &
 program=$!
@@ -68,9 +41,6 @@ thaw_it=$(sed -n 's/.*docker unpause, or \(echo [^)]*\)).*/\1/p' "$work/stderr")
 run doctor -p "$program"
 grep -q 'its control group is frozen' "$work/stdout" || fail "doctor: $(cat "$work/stdout")"
 bash -c "$thaw_it" || fail "this thaws nothing: $thaw_it"
-is_thawed() {
-  grep -qsx THAWED "$group/freezer.state" || grep -qsx 'frozen 0' "$group/cgroup.events"
-}
 wait_until "the command that was printed has thawed it" is_thawed
 kill -KILL "$program"
 wait_until "it has ended" is_gone "$program"
