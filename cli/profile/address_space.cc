@@ -2,11 +2,9 @@
 // is a map of ranges in which a new mapping replaces whatever it overlaps.
 #include "cli/profile/address_space.h"
 
-#include <link.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -14,8 +12,7 @@
 
 #include "base/clock.h"
 #include "cli/profile/used_part.h"
-#include "elf/elf_image.h"
-#include "process/link_map.h"
+#include "process/main_program.h"
 #include "process/one_look.h"
 
 namespace labelscope::cli {
@@ -43,30 +40,6 @@ bool is_memory(const std::string& path) {
 bool may_be_generated(const Mapping& mapping) {
   if (mapping.file) return is_memory(mapping.path) || mapping.path.ends_with(kDeleted);
   return mapping.path != "[vdso]" && mapping.path != "[vsyscall]" && mapping.path != "[uprobes]";
-}
-
-// A program may be started by its loader ("ld-linux-x86-64.so.2 ./prog"). Then the kernel takes the
-// loader for the program, and the loader's own list has the program in front. Its address leads
-// to the file; there is none if this is no loader, or there is no list yet.
-std::optional<Address> program_of_loader(const Target& process, const Mapping& loader) {
-  std::string_view name = loader.path;
-  name.remove_prefix(name.rfind('/') + 1);
-  if (!name.starts_with("ld-") && !name.starts_with("ld.so") && !name.starts_with("ld64.so")) {
-    return std::nullopt;
-  }
-  auto file = process.open_file(loader);
-  const auto image = file ? ElfImage::open(*std::move(file)) : Result<ElfImage>(file.error());
-  if (!image || image->load_segments().empty()) return std::nullopt;
-  const auto list = image->find_dynamic_symbol("_r_debug");
-  if (!list || !*list || !(*list)->defined) return std::nullopt;
-  // Its program headers are in its first segment.
-  const Address bias = loader.start - loader.file_offset - image->load_segments().front().vaddr;
-  const auto first =
-      read_value<Address>(process.memory(), bias + (*list)->value + offsetof(r_debug, r_map));
-  if (!first || *first == 0) return std::nullopt;
-  const auto link = read_value<LoadedLink>(process.memory(), *first);
-  if (!link) return std::nullopt;
-  return link->dynamic;
 }
 
 }  // namespace
@@ -197,17 +170,8 @@ Status AddressSpace::load(const Target& process, Address sampled, std::uint64_t 
   if (!mappings) return mappings.error();
   seen.listed_ns = monotonic_ns();
   const FindProcess itself = [&] { return &process; };
-  const auto headers = process.program_headers_address().value_or(0);
-  const auto file_at = [&](Address address) {
-    return std::find_if(mappings->begin(), mappings->end(), [&](const Mapping& mapping) {
-      return mapping.file && mapping.start <= address && address < mapping.end;
-    });
-  };
-  auto program = file_at(headers);
-  if (program != mappings->end()) {
-    const auto started = program_of_loader(process, *program);
-    if (started && file_at(*started) != mappings->end()) program = file_at(*started);
-  }
+  const auto headers = main_program_headers(process, *mappings);
+  const Mapping* program = headers ? find_mapping(*mappings, *headers) : nullptr;
   bool found = false;
   std::size_t ready = 0;
   for (const Mapping& mapping : *mappings) {
@@ -225,7 +189,7 @@ Status AddressSpace::load(const Target& process, Address sampled, std::uint64_t 
       region->file = file.state;
       ready += file.opened ? 1 : 0;
     }
-    if (found || program == mappings->end() || mapping.file != program->file) continue;
+    if (found || program == nullptr || !mapping.file || mapping.file != program->file) continue;
     program_ = std::move(region);
     found = true;
   }

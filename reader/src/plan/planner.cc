@@ -15,6 +15,7 @@
 #include "labelscope/plan.h"
 #include "plan/file_verdicts.h"
 #include "plan/planning.h"
+#include "process/main_program.h"
 #include "process/modules.h"
 #include "process/one_look.h"
 #include "recipe/libc_tls.h"
@@ -37,9 +38,8 @@ std::shared_ptr<const ProcessFacts> with_keys(const std::vector<VariableSpec>& v
   return facts;
 }
 
-// Returns the file that the kernel has started, or none if that is not known.
-FileId main_file(const Target& target, const std::vector<Mapping>& mappings) {
-  const auto headers = target.program_headers_address();
+// Returns the file of the program, or none if that is not known.
+FileId main_file(const std::optional<Address>& headers, const std::vector<Mapping>& mappings) {
   const Mapping* mapping = headers ? find_mapping(mappings, *headers) : nullptr;
   return mapping == nullptr ? FileId{} : mapping->file;
 }
@@ -60,11 +60,11 @@ std::optional<Error> fatal(const ModuleList& list, std::size_t modules) {
 // The files of one planning: which are opened, and which of these stay open until all are known.
 class Planner::FileSearch {
  public:
-  FileSearch(Planner& planner, const Target& target, const std::vector<Mapping>& mappings,
-             PlanTrace* trace, Planning& planning)
+  FileSearch(Planner& planner, const Target& target, FileId main_file, PlanTrace* trace,
+             Planning& planning)
       : planner_(planner),
         target_(target),
-        main_file_(main_file(target, mappings)),
+        main_file_(main_file),
         trace_(trace),
         planning_(planning),
         names_left_(kMostNames) {
@@ -198,13 +198,14 @@ Result<ProcessPlan> Planner::plan(const Target& target, PlanTrace* trace) {
   const MappingsOf mappings(target);
   if (!mappings) return mappings.error();
   forget_unmapped(*mappings);
-  Planning planning(target, options_, trace, [&] {
+  const auto headers = main_program_headers(target, *mappings);
+  Planning planning(target, options_, headers, trace, [&] {
     return list_modules(target, *mappings, [&](const Mapping& mapping) {
       const auto verdict = verdicts_.find(mapping.file);
       return verdict != verdicts_.end() && verdict->second->is_runtime;
     });
   });
-  FileSearch search(*this, target, *mappings, trace, planning);
+  FileSearch search(*this, target, main_file(headers, *mappings), trace, planning);
   const ModuleList list = list_modules(
       target, *mappings, [&](const Mapping& mapping) { return search.is_wanted(mapping); },
       [&](const Module& module) { return search.is_kept(module); });

@@ -53,12 +53,13 @@ FileInspection begin(const Module& module, bool main_executable) {
 
 }  // namespace
 
-Planning::Planning(const Target& target, const PlannerOptions& options, PlanTrace* trace,
+Planning::Planning(const Target& target, const PlannerOptions& options,
+                   std::optional<Address> program_headers, PlanTrace* trace,
                    std::function<ModuleList()> runtime)
     : target_(target),
       trace_(trace),
       runtime_(std::move(runtime)),
-      program_headers_(target.program_headers_address()) {
+      program_headers_(program_headers) {
   if (options.only.empty()) {
     for (const LabelSource* source : label_sources()) sought_.push_back({.source = source});
   }

@@ -45,8 +45,10 @@ struct Sighting {
 
 class Planning {
  public:
-  // `runtime` lists the libc's files, which is slow. All references must outlive this object.
-  Planning(const Target& target, const PlannerOptions& options, PlanTrace* trace,
+  // `program_headers` are those of the program, if they are known. `runtime` lists the libc's
+  // files, which is slow. All references must outlive this object.
+  Planning(const Target& target, const PlannerOptions& options,
+           std::optional<Address> program_headers, PlanTrace* trace,
            std::function<ModuleList()> runtime);
 
   // Finds what there is in the file of a module with an image. The result is empty if there is

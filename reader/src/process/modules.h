@@ -47,7 +47,7 @@ ModuleList list_modules(
     const std::function<bool(const Mapping&)>& wanted,
     const std::function<bool(const Module&)>& keep = [](const Module&) { return true; });
 
-// `program_headers` is Target::program_headers_address(), which the kernel passed to the process.
+// `program_headers` are those of the program (main_program.h).
 bool is_main_executable(const Module& module, std::optional<Address> program_headers);
 
 }  // namespace labelscope

@@ -24,6 +24,7 @@
 #include "elf/elf_image.h"
 #include "elf/loader_names.h"
 #include "process/link_map.h"
+#include "process/main_program.h"
 #include "process/modules.h"
 
 namespace labelscope {
@@ -111,8 +112,8 @@ class StartupSearch {
   std::unordered_map<std::string, std::size_t> by_base_name_;
 };
 
-const Module* find_main_executable(const ModuleList& list, const Target& target) {
-  const auto headers = target.program_headers_address();
+const Module* find_main_executable(const ModuleList& list,
+                                   const std::optional<Address>& headers) {
   const auto main = std::ranges::find_if(
       list.modules, [&](const Module& module) { return is_main_executable(module, headers); });
   return main == list.modules.end() ? nullptr : &*main;
@@ -120,8 +121,9 @@ const Module* find_main_executable(const ModuleList& list, const Target& target)
 
 // Returns nothing if there is no list, or if it is not reliable. The entries refer to `list` and to
 // `names`.
-std::vector<Entry> list_entries(const ModuleList& list, const Target& target, NameReader& names) {
-  const Module* main = find_main_executable(list, target);
+std::vector<Entry> list_entries(const ModuleList& list, const Target& target,
+                                const std::optional<Address>& headers, NameReader& names) {
+  const Module* main = find_main_executable(list, headers);
   if (main == nullptr || !main->image->dynamic_address()) return {};
   const Address dynamic = main->load_bias + *main->image->dynamic_address();
   const LinkMap map = read_link_map(target.memory(), dynamic);
@@ -156,7 +158,8 @@ std::optional<std::set<FileId>> files_loaded_later(const Target& target) {
   if (!mappings) return std::nullopt;
   const ModuleList list = list_modules(target, *mappings, [](const Mapping&) { return true; });
   NameReader names;
-  std::vector<Entry> entries = list_entries(list, target, names);
+  const auto headers = main_program_headers(target, *mappings);
+  std::vector<Entry> entries = list_entries(list, target, headers, names);
   if (entries.empty()) return std::nullopt;
   StartupSearch search(std::move(entries));
   if (!search.mark()) return std::nullopt;

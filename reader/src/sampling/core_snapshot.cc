@@ -3,6 +3,7 @@
 #include <span>
 
 #include "labelscope/observe.h"
+#include "process/main_program.h"
 #include "sampling/snapshot.h"
 
 namespace labelscope {
@@ -66,9 +67,9 @@ ThreadSnapshot read_thread(const CoreFile& core, const CoreThread& thread,
 bool may_miss_publisher(const CoreFile& core, const ProcessPlan& plan) {
   if (plan.modules == 0) return true;
   std::string executable;
-  const auto headers = core.program_headers_address();
-  if (auto mappings = core.mappings(); mappings && headers) {
-    const Mapping* mapping = find_mapping(*mappings, *headers);
+  if (auto mappings = core.mappings()) {
+    const auto headers = main_program_headers(core, *mappings);
+    const Mapping* mapping = headers ? find_mapping(*mappings, *headers) : nullptr;
     if (mapping != nullptr) executable = mapping->path;
   }
   const auto missing = [&](const CoreFileProblem& problem) {
