@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "base/text.h"
 #include "cli/format/common/ledger_text.h"
 #include "cli/text/shares.h"
 #include "cli/text/text.h"
@@ -46,13 +47,32 @@ std::array<std::uint64_t, LS_STACK_END_COUNT> samples_by_end(const Profile& prof
   return samples;
 }
 
-// Java's compiler uses the frame pointer's register for something else, unless an option forbids
-// that.
-bool ends_in_java(const Profile& profile) {
-  const bool has_java = std::ranges::any_of(profile.modules, [](const ProfileModule& module) {
-    return module.path.ends_with("/libjvm.so");
-  });
-  if (!has_java) return false;
+// These make code that uses the frame pointer's register for something else, unless an option
+// forbids that.
+struct CodeMaker {
+  std::string_view file;  // how the names of its files begin, or those of its libraries with "lib"
+  const char* help;
+};
+constexpr CodeMaker kCodeMakers[] = {
+    {"jvm.so", "Java's code keeps frame pointers with java -XX:+PreserveFramePointer alone"},
+    {"php", "what PHP's JIT makes keeps no frame pointers: without it, by php -d opcache.jit=off, "
+            "stacks are whole"},
+};
+
+const CodeMaker* code_maker_of(const Profile& profile) {
+  for (const CodeMaker& maker : kCodeMakers) {
+    if (std::ranges::any_of(profile.modules, [&](const ProfileModule& module) {
+          std::string_view name = base_name(module.path);
+          if (name.starts_with("lib")) name.remove_prefix(3);
+          return name.starts_with(maker.file);
+        }))
+      return &maker;
+  }
+  return nullptr;
+}
+
+// Whether most stacks that are not whole end in code that their process has made.
+bool end_in_made_code(const Profile& profile) {
   std::uint64_t all = 0;
   std::uint64_t in_generated = 0;
   for (const SampleRow& row : profile.rows) {
@@ -96,9 +116,8 @@ std::string stack_ends_text(const Profile& profile) {
               " " + does;
     }
   }
-  if (ends_in_java(profile)) {
-    return text + " (Java's code keeps frame pointers with java -XX:+PreserveFramePointer alone)";
-  }
+  const CodeMaker* maker = code_maker_of(profile);
+  if (maker != nullptr && end_in_made_code(profile)) return text + " (" + maker->help + ")";
   const bool dwarf_helps = samples[LS_STACK_CHAIN_ENDED] != 0 && profile.call_graph == "fp";
   return dwarf_helps ? text + " (--call-graph dwarf needs none)" : text;
 }

@@ -104,7 +104,7 @@ TEST_CASE(
   CHECK(stack_ends_text(none.profile).empty());
 }
 
-TEST_CASE("stack_ends: where stacks end in what Java has made, its option is named") {
+TEST_CASE("stack_ends: where stacks end in what Java or PHP has made, its option is named") {
   Stacks stacks;
   stacks.profile.modules[0].kind = ProfileModule::Kind::kUnknown;
   stacks.add({"leafWork", "midWork"}, 0, 10, LS_STACK_NOT_GROWING);
@@ -113,6 +113,8 @@ TEST_CASE("stack_ends: where stacks end in what Java has made, its option is nam
   stacks.profile.modules.emplace_back().path = "/usr/lib/jvm/lib/server/libjvm.so";
   CHECK(stack_ends_text(stacks.profile).find("java -XX:+PreserveFramePointer") !=
         std::string::npos);
+  stacks.profile.modules.back().path = "/usr/bin/php8.2";
+  CHECK(stack_ends_text(stacks.profile).find("php -d opcache.jit=off") != std::string::npos);
   // Not where they end in the program's own files.
   stacks.profile.modules[0].kind = ProfileModule::Kind::kFile;
   CHECK(stack_ends_text(stacks.profile) == other);
