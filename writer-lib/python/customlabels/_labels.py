@@ -79,9 +79,10 @@ class LabelSet:
 class _Published:
     """Is what one thread publishes."""
 
-    __slots__ = ("label_set", "scope", "first", "followed")
+    __slots__ = ("label_set", "scope", "first", "followed", "run")
 
     def __init__(self):
+        self.run = None  # what the innermost call of _run_under found, a list
         self.scope = None  # a weak reference to the one that was entered last, of whatever context
         self.first = None  # that of the one that was entered first since _run_under was called
         self.label_set = None  # or it is a set that C code has made current
@@ -200,19 +201,33 @@ def _innermost_set():
 def _run_under(label_set, followed, function, arguments, names):
     """Calls a function while the thread publishes this set, and then publishes what it did before."""
     published = _thread.published
-    scope_before, first_before = published.scope, published.first
-    set_before, followed_before = published.label_set, published.followed
-    # This holds if a handler raises before the library has said what was published.
-    handle_before = set_before and set_before.handle
+    set_before = published.label_set
+    # The handle holds if a handler raises before the library has said what was published.
+    before = [published.run, published.scope, published.first, set_before, published.followed, set_before and set_before.handle]
     try:
         # A scope that goes on in a later step has nothing to do with those of this one.
-        published.scope, published.first, published.label_set, published.followed = None, None, label_set, followed
-        handle_before = _replace(label_set and label_set.handle)
+        published.run, published.scope, published.first = before, None, None
+        published.label_set, published.followed = label_set, followed
+        before[5] = _replace(label_set and label_set.handle)
         return function(*arguments, **names)
     finally:
-        published.scope, published.first = scope_before, first_before
-        published.label_set, published.followed = set_before, followed_before
-        _replace(handle_before)
+        if published.run is before or not _give_way_to_run(published, before):
+            published.run, published.scope, published.first, published.label_set, published.followed, handle_before = before
+            _replace(handle_before)
+
+
+def _give_way_to_run(published, before):
+    """Lets the call of _run_under that began next bring back what this one found.
+
+    Greenlets take turns within their calls, which then end in another order than they began.
+    """
+    above = published.run
+    while above is not None and above[0] is not before:
+        above = above[0]
+    if above is None:
+        return False
+    above[:] = before
+    return True
 
 
 def _text(label, what, text, limit):
