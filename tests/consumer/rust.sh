@@ -24,7 +24,7 @@ LD_LIBRARY_PATH=$(library_dir)
 export LD_LIBRARY_PATH
 for features in "" static; do
   (cd crate && timeout 200 cargo test --features "$features") >log 2>&1 || { cat log; fail "cargo test, ${features:-shared}"; }
-  grep -q 'test result: ok. 7 passed' log || { cat log; fail "the tests did not run"; }
+  grep -q 'test result: ok. 8 passed' log || { cat log; fail "the tests did not run"; }
 done
 
 # build <feature> <build.rs>: builds the program. Its file is $program.

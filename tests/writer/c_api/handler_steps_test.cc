@@ -7,7 +7,9 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 
+#include "customlabels/pprof.hpp"
 #include "support/catch.h"
 #include "writer/c_api/c_labels.h"
 
@@ -174,6 +176,43 @@ TEST_CASE_METHOD(Unlabelled, "handler steps: a handler reads a set that is chang
                   change.call, [&] { return object.labels() == change.after; }}},
                 look, kFar == 11 ? 1 : kFar);
   }
+}
+
+namespace {
+
+unsigned turn = 0;
+
+// Both labels have the same value, and the last set but one is gone.
+bool change_twice() {
+  for (int i = 0; i < 2; ++i) {
+    ++turn;
+    const std::string value(10 + turn % 80, static_cast<char>('a' + turn % 26));
+    const custom_labels_label_t both[] = {raw("a", value), raw("b", value)};
+    if (custom_labels_thread_update(both, 2) == CUSTOM_LABELS_INVALID) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Unlabelled, "handler steps: who asks for all labels gets those of one moment") {
+  namespace labels = customlabels::labels;
+  Labels seen;
+  const auto note = [&](std::string_view key, std::string_view value) {
+    seen.emplace_back(key, value);
+    return true;
+  };
+  const auto start = [&] {
+    seen.clear();
+    change_twice();
+  };
+  const auto is_whole = [&] {
+    return seen.size() == 2 && seen[0].second == seen[1].second;
+  };
+  check_steps({{"ForLabels", start, [&] { labels::ForLabels(note); }, is_whole},
+               {"capture", start,
+                [&] { labels::ForLabels(labels::Context::capture(), note); }, is_whole}},
+              change_twice, 1);
 }
 
 TEST_CASE_METHOD(Unlabelled, "handler steps: a set object that is current is freed") {

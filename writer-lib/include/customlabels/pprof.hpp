@@ -224,7 +224,7 @@ template <class Fn>
 }
 
 // Returns the value of one of the thread's labels, or nothing. It is valid until the thread's
-// labels change.
+// labels change, also by a signal handler. Where handlers change them, ask Context::capture().
 inline std::optional<std::string_view> Label(std::string_view key) noexcept {
   return detail::find(custom_labels_current(), key);
 }
@@ -244,15 +244,16 @@ void for_labels(const custom_labels_labelset_t* set, Fn& fn) {
 }
 }  // namespace detail
 
-// Calls fn(key, value) for each of the thread's labels, in no order, until it returns false. fn
-// must not change the thread's labels.
-template <class Fn>
-void ForLabels(Fn&& fn) {
-  detail::for_labels(custom_labels_current(), fn);
-}
+// Calls fn(key, value) for each label of a context, in no order, until it returns false.
 template <class Fn>
 void ForLabels(const Context& context, Fn&& fn) {
   detail::for_labels(context.set(), fn);
+}
+// Does the same with the thread's labels as they are now: neither fn nor a signal handler changes
+// what the next call has. Throws std::bad_alloc.
+template <class Fn>
+void ForLabels(Fn&& fn) {
+  ForLabels(Context::capture(), fn);
 }
 
 }  // namespace customlabels::labels

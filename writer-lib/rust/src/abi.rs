@@ -40,6 +40,8 @@ extern "C" {
     pub fn custom_labels_thread_enter(saved: *mut Saved, labels: *const Label, n: usize) -> c_int;
     pub fn custom_labels_thread_leave(saved: *const Saved) -> c_int;
     pub fn custom_labels_current() -> *mut c_void;
+    pub fn custom_labels_clone(set: *const c_void) -> *mut c_void;
+    pub fn custom_labels_free(set: *mut c_void);
     pub fn custom_labels_count(set: *mut c_void) -> usize;
     pub fn custom_labels_at(set: *const c_void, index: usize) -> *const Label;
 }

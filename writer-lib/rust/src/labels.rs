@@ -21,16 +21,20 @@ impl Labels {
 
     /// The labels of this thread, without its trace context.
     pub fn current() -> Labels {
-        // SAFETY: a text of a label that is present is there, and nothing changes the set meanwhile.
+        // SAFETY: a text of a label that is present is there, and nothing changes the copy.
         let bytes = |text: &abi::Text| unsafe { slice::from_raw_parts(text.buf, text.len) }.to_vec();
+        // A signal handler may change the thread's labels at any time, but not while the library makes a copy.
         // SAFETY: the calls accept any set that is current, and none.
-        let set = unsafe { abi::custom_labels_current() };
+        let set = unsafe { abi::custom_labels_clone(abi::custom_labels_current()) };
         let labels = (0..unsafe { abi::custom_labels_count(set) }).filter_map(|i| unsafe { abi::custom_labels_at(set, i).as_ref() });
         let pairs = labels
             .filter(|label| !label.key.buf.is_null() && !label.value.buf.is_null())
             .map(|label| (bytes(&label.key), bytes(&label.value)))
             .filter(|(key, _)| key != b"span-id" && key != b"root-span-id");
-        Labels { pairs: pairs.collect() }
+        let labels = Labels { pairs: pairs.collect() };
+        // SAFETY: it is the copy, or none, and nothing refers to it any more.
+        unsafe { abi::custom_labels_free(set) };
+        labels
     }
 
     /// The keys and values, in no order.

@@ -4,6 +4,7 @@
 use customlabels::{inherit, Change, Error, Labels, Scope};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake};
 
@@ -144,4 +145,54 @@ fn a_future_that_is_cancelled_ends_under_its_labels() {
     drop(future);
     assert_eq!(*seen.lock().unwrap(), pairs(&[("task", "1")]));
     assert_eq!(now(), pairs(&[]));
+}
+
+extern "C" {
+    fn signal(number: i32, handler: extern "C" fn(i32)) -> usize;
+    fn pthread_self() -> usize;
+    fn pthread_kill(thread: usize, number: i32) -> i32;
+}
+const SIGUSR1: i32 = 10;
+
+static TURN: AtomicUsize = AtomicUsize::new(0);
+static LETTERS: [[u8; 200]; 26] = {
+    let mut all = [[0; 200]; 26];
+    let mut letter = 0;
+    while letter < 26 {
+        all[letter] = [b'a' + letter as u8; 200];
+        letter += 1;
+    }
+    all
+};
+
+/// A label whose length and letters follow from each other.
+fn set_turn() {
+    let turn = TURN.fetch_add(1, Ordering::Relaxed) % 26;
+    let _ = customlabels::set("turn", &LETTERS[turn][..50 + 5 * turn]);
+}
+
+extern "C" fn set_twice(_: i32) {
+    set_turn();
+    set_turn();
+}
+
+#[test]
+fn labels_are_those_of_one_moment_whatever_a_signal_handler_sets() {
+    unsafe { signal(SIGUSR1, set_twice) };
+    let (reader, ends) = (unsafe { pthread_self() }, Arc::new(AtomicBool::new(false)));
+    set_turn();
+    let until = ends.clone();
+    let sender = std::thread::spawn(move || {
+        while !until.load(Ordering::Relaxed) {
+            unsafe { pthread_kill(reader, SIGUSR1) };
+        }
+    });
+    while TURN.load(Ordering::Relaxed) < 100_000 {
+        for (_, value) in Labels::current().iter() {
+            assert_eq!(value, &LETTERS[usize::from(value[0] - b'a')][..50 + 5 * usize::from(value[0] - b'a')]);
+        }
+    }
+    ends.store(true, Ordering::Relaxed);
+    sender.join().unwrap();
+    assert_eq!(customlabels::clear(), Ok(Change::Removed));
 }
