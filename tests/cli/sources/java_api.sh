@@ -38,6 +38,40 @@ expect_shown '^threads have no labels: /nowhere/liblabelsjni.so was not loaded \
 # Another library is loaded and does not have the methods.
 "${java[@]}" -Dcustomlabels.library="$WRITER_LIBRARY" LabelCases missing >"$work/stdout" || fail "by another library"
 expect_shown '^threads have no labels: .*libcustomlabels.so was not loaded \(.+\); name its path'
+# A jar and a library of different versions say so. All that they have in common are names of methods.
+if command -v javac >/dev/null && command -v cc >/dev/null; then
+  mkdir -p older/customlabels
+  cat >older/customlabels/NativeLabels.java <<'JAVA'
+package customlabels;
+
+/** As it was when scopes did not name their thread of Java. */
+public final class NativeLabels {
+  public static void main(String[] arguments) {
+    try {
+      System.load(arguments[0]);
+      leave(0);
+      enter("tenant", 6, "acme", 4);
+      System.out.println("loaded");
+    } catch (LinkageError error) {
+      System.out.println("not loaded: " + error.getMessage());
+    }
+  }
+
+  static native long enter(String key, int keyUnits, String value, int valueUnits);
+
+  static native int leave(long ticket);
+}
+JAVA
+  javac -d older older/customlabels/NativeLabels.java || fail "the older class cannot be compiled"
+  java -Xmx64m -XX:+UseSerialGC -cp older customlabels.NativeLabels "$JAVA_LABELS_LIBRARY" >"$work/stdout" 2>&1 ||
+    fail "an older jar ends the program"
+  expect_shown '^not loaded: .*it is of another version than customlabels.jar'
+  echo 'int Java_customlabels_NativeLabels_leave(void* java, void* type, long ticket) { return 3; }' |
+    cc -shared -fPIC -Wno-unused-parameter -x c -o older/liblabelsjni.so - || fail "the older library cannot be compiled"
+  "${java[@]}" -Dcustomlabels.library="$PWD/older/liblabelsjni.so" LabelCases missing >"$work/stdout" || fail "an older library"
+  expect_shown '^threads have no labels: .*liblabelsjni.so was not loaded \(it is older than customlabels.jar'
+  rm -r older
+fi
 # Since JDK 24 a program may forbid native libraries.
 forbid=--illegal-native-access=deny
 for newer in /usr/lib/jvm/*/bin/java; do

@@ -1,6 +1,7 @@
 /* Makes the calls of the Java library without a JVM: it gives the native methods a table of JNI in
- * which GetStringRegion alone works, on texts of C. So `labelscope check --step` can stop at each
- * instruction of them, and valgrind can watch their memory; neither copes with a JVM.
+ * which GetStringRegion works, on texts of C, and what the library calls when it is loaded. So
+ * `labelscope check --step` can stop at each instruction of them, and valgrind can watch their
+ * memory; neither copes with a JVM.
  *
  *   jni_caller LIBRARY [THREADS]
  *
@@ -48,8 +49,7 @@ static void JNICALL get_region(JNIEnv* java, jstring from, jsize start, jsize le
   for (jsize i = 0; i < length; i++) to[i] = text->units[start + i];
 }
 
-static const struct JNINativeInterface_ functions = {.GetStringRegion = get_region};
-static JNIEnv java = &functions;
+static JNIEnv java;
 
 static void expect(int holds, const char* what) {
   if (holds) return;
@@ -105,26 +105,68 @@ static void* make_round(void* unused) {
   return unused;
 }
 
-static void* method(void* library, const char* name) {
-  char symbol[80];
-  snprintf(symbol, sizeof symbol, "Java_customlabels_NativeLabels_%s", name);
-  void* found = dlsym(library, symbol);
-  expect(found != NULL, symbol);
-  return found;
+/* The library has no symbols of its methods, but gives them to the class. */
+static jclass JNICALL find_class(JNIEnv* env, const char* name) {
+  (void)env;
+  expect(strcmp(name, "customlabels/NativeLabels") == 0, name);
+  return (jclass)&methods;
+}
+
+static jint JNICALL register_natives(JNIEnv* env, jclass type, const JNINativeMethod* given,
+                                     jint count) {
+  const struct {
+    const char* name;
+    void* place;
+  } wanted[] = {{"set", &methods.set},
+                {"remove", &methods.remove},
+                {"clear", &methods.clear},
+                {"setTrace", &methods.set_trace},
+                {"clearTrace", &methods.clear_trace},
+                {"enter", &methods.enter},
+                {"enterTwo", &methods.enter_two},
+                {"leave", &methods.leave}};
+  (void)env;
+  expect(type == (jclass)&methods, "the class of the methods");
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    for (jint n = 0; n < count; n++) {
+      if (strcmp(given[n].name, wanted[i].name) == 0)
+        memcpy(wanted[i].place, &given[n].fnPtr, sizeof(void*));
+    }
+    void* found = NULL;
+    memcpy(&found, wanted[i].place, sizeof found);
+    expect(found != NULL, wanted[i].name);
+  }
+  return JNI_OK;
+}
+
+static jint JNICALL get_env(JavaVM* vm, void** env, jint version);
+
+static const struct JNINativeInterface_ functions = {.GetStringRegion = get_region,
+                                                     .FindClass = find_class,
+                                                     .RegisterNatives = register_natives};
+static const struct JNIInvokeInterface_ vm_functions = {.GetEnv = get_env};
+
+static jint JNICALL get_env(JavaVM* vm, void** env, jint version) {
+  (void)vm, (void)version;
+  *env = &java;
+  return JNI_OK;
+}
+
+static void load(const char* path) {
+  JavaVM vm = &vm_functions;
+  jint (*on_load)(JavaVM*, void*) = NULL;
+  void* library = dlopen(path, RTLD_NOW);
+  expect(library != NULL, path);
+  void* symbol = dlsym(library, "JNI_OnLoad");
+  expect(symbol != NULL, "JNI_OnLoad");
+  memcpy(&on_load, &symbol, sizeof on_load);
+  java = &functions;
+  expect(on_load(&vm, NULL) == JNI_VERSION_1_8, "JNI_OnLoad");
 }
 
 int main(int argc, char** argv) {
   expect(argc > 1, "usage: jni_caller LIBRARY [THREADS]:");
-  void* library = dlopen(argv[1], RTLD_NOW);
-  expect(library != NULL, argv[1]);
-  *(void**)&methods.set = method(library, "set");
-  *(void**)&methods.remove = method(library, "remove");
-  *(void**)&methods.clear = method(library, "clear");
-  *(void**)&methods.set_trace = method(library, "setTrace");
-  *(void**)&methods.clear_trace = method(library, "clearTrace");
-  *(void**)&methods.enter = method(library, "enter");
-  *(void**)&methods.enter_two = method(library, "enterTwo");
-  *(void**)&methods.leave = method(library, "leave");
+  load(argv[1]);
   const long threads = argc > 2 ? strtol(argv[2], NULL, 10) : 1;
   for (long i = 0; i < threads; i++) {
     pthread_t thread;

@@ -24,14 +24,21 @@ final class NativeLabels {
       } else {
         System.loadLibrary(NAME);
       }
-      leave(0); // there is no such scope, but another library does not have the method
-      return null;
     } catch (LinkageError | RuntimeException error) { // since JDK 24 a caller may be refused
-      String wanted = path != null ? path : "lib" + NAME + ".so";
-      return "threads have no labels: " + wanted + " was not loaded (" + error.getMessage()
-          + "); name its path in -D" + PATH_PROPERTY
-          + "=, or start the program with customlabels-java";
+      return problem(path, error.getMessage());
     }
+    try {
+      version();
+      return null;
+    } catch (UnsatisfiedLinkError error) { // it has not given this class its methods
+      return problem(path, "it is older than customlabels.jar, or another library");
+    }
+  }
+
+  private static String problem(String path, String why) {
+    String wanted = path != null ? path : "lib" + NAME + ".so";
+    return "threads have no labels: " + wanted + " was not loaded (" + why + "); name its path in -D"
+        + PATH_PROPERTY + "=, or start the program with customlabels-java";
   }
 
   static boolean missing() {
@@ -41,6 +48,9 @@ final class NativeLabels {
   static int units(String text) {
     return text == null ? -1 : text.length();
   }
+
+  /** No older library has this method. */
+  private static native int version();
 
   static native int set(String key, int keyUnits, String value, int valueUnits);
 

@@ -61,9 +61,16 @@ static inline bool was_cut(const struct label_text* label) {
   return label->key.cut || label->value.cut;
 }
 
-#define METHOD(type, name) JNIEXPORT type JNICALL Java_customlabels_NativeLabels_##name
+/* These are not exported: Java would find a method by its name alone, with whatever parameters the
+ * class declares. JNI_OnLoad gives them to the class. */
+#define METHOD(type, name) static type JNICALL name
 
-METHOD(jint, set)
+METHOD(jint, version)(JNIEnv* java, jclass type) {
+  (void)java, (void)type;
+  return 1;
+}
+
+METHOD(jint, set_label)
 (JNIEnv* java, jclass type, jstring key, jint key_units, jstring value, jint value_units) {
   (void)type;
   struct label_text label;
@@ -73,7 +80,7 @@ METHOD(jint, set)
   return with_cut(custom_labels_thread_set(k->buf, k->len, v->buf, v->len), was_cut(&label));
 }
 
-METHOD(jint, remove)(JNIEnv* java, jclass type, jstring key, jint key_units) {
+METHOD(jint, remove_label)(JNIEnv* java, jclass type, jstring key, jint key_units) {
   (void)type;
   struct label_text label;
   if (!take_key(java, key, key_units, &label)) return CUSTOM_LABELS_INVALID;
@@ -85,12 +92,12 @@ METHOD(jint, clear)(JNIEnv* java, jclass type) {
   return custom_labels_thread_clear();
 }
 
-METHOD(jint, setTrace)(JNIEnv* java, jclass type, jlong span_id, jlong root_span_id) {
+METHOD(jint, set_trace)(JNIEnv* java, jclass type, jlong span_id, jlong root_span_id) {
   (void)java, (void)type;
   return custom_labels_thread_set_trace((uint64_t)span_id, (uint64_t)root_span_id);
 }
 
-METHOD(jint, clearTrace)(JNIEnv* java, jclass type) {
+METHOD(jint, clear_trace)(JNIEnv* java, jclass type) {
   (void)java, (void)type;
   return custom_labels_thread_clear_trace();
 }
@@ -113,7 +120,7 @@ METHOD(jlong, enter)
   return entered(thread, labels, 1, was_cut(&label));
 }
 
-METHOD(jlong, enterTwo)
+METHOD(jlong, enter_two)
 (JNIEnv* java, jclass type, jlong thread, jstring key1, jint key1_units, jstring value1,
  jint value1_units, jstring key2, jint key2_units, jstring value2, jint value2_units) {
   (void)type;
@@ -130,4 +137,35 @@ METHOD(jlong, enterTwo)
 METHOD(jint, leave)(JNIEnv* java, jclass type, jlong ticket) {
   (void)java, (void)type;
   return scopes_leave((uint64_t)ticket);
+}
+
+#define TEXT "Ljava/lang/String;I"
+#define GIVEN(name, signature, function) {(char*)(name), (char*)(signature), (void*)(function)}
+
+/* Gives the methods to the class that loads the library. A class of another version declares
+ * others, and gets an error that says so, in place of a result. */
+JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void* reserved) {
+  const JNINativeMethod methods[] = {
+      GIVEN("version", "()I", version),
+      GIVEN("set", "(" TEXT TEXT ")I", set_label),
+      GIVEN("remove", "(" TEXT ")I", remove_label),
+      GIVEN("clear", "()I", clear),
+      GIVEN("setTrace", "(JJ)I", set_trace),
+      GIVEN("clearTrace", "()I", clear_trace),
+      GIVEN("enter", "(J" TEXT TEXT ")J", enter),
+      GIVEN("enterTwo", "(J" TEXT TEXT TEXT TEXT ")J", enter_two),
+      GIVEN("leave", "(J)I", leave),
+  };
+  JNIEnv* java = NULL;
+  (void)reserved;
+  if ((*vm)->GetEnv(vm, (void**)&java, JNI_VERSION_1_8) != JNI_OK) return JNI_ERR;
+  const jclass type = (*java)->FindClass(java, "customlabels/NativeLabels");
+  if (type != NULL &&
+      (*java)->RegisterNatives(java, type, methods, sizeof methods / sizeof *methods) == JNI_OK)
+    return JNI_VERSION_1_8;
+  (*java)->ExceptionClear(java);
+  const jclass error = (*java)->FindClass(java, "java/lang/UnsatisfiedLinkError");
+  if (error != NULL)
+    (*java)->ThrowNew(java, error, "it is of another version than customlabels.jar");
+  return JNI_ERR;
 }
