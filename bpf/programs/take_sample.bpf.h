@@ -49,7 +49,7 @@ static __always_inline _Bool ls_send_sample(struct ls_scratch* own) {
 static __always_inline void ls_read_current(__u32 index, struct ls_scratch* own) {
   struct ls_thread thread = ls_current_thread();
   own->sample.thread_ns = thread.time_ns;
-  own->is_worker = config.worker_flag && thread.flags & config.worker_flag;
+  own->is_worker = ls_is_worker(thread.flags);
   if (own->is_worker) {
     /* A thread of io_uring runs no user code. The thread pointer that it has is its creator's. */
     ls_clear_labels(&own->reading.labels);

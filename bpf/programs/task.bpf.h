@@ -25,6 +25,11 @@ static __always_inline __u32 ls_identity_of(__u64 task) {
   return (__u32)((task ^ config.label_key.words[0]) * 0x9e3779b97f4a7c15ULL >> 32) | 1;
 }
 
+/* Returns whether a task with these flags is a thread of io_uring. */
+static __always_inline _Bool ls_is_worker(__u32 flags) {
+  return (config.worker_flag & flags) != 0;
+}
+
 struct ls_thread {
   __u64 pointer;
   __u64 time_ns; /* as a thread_ns of wire.h */

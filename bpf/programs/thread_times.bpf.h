@@ -18,7 +18,8 @@ int thread_times(struct bpf_iter__task* ctx) {
   struct ls_thread_time time = {.thread_ns = ls_time_of(task),
                                 .pid = ids.pid,
                                 .tid = ids.tid,
-                                .identity = ls_identity_of(address)};
+                                .identity = ls_identity_of(address),
+                                .is_worker = ls_is_worker(BPF_CORE_READ(task, flags))};
   bpf_seq_write(ctx->meta->seq, &time, sizeof(time));
   return 0;
 }

@@ -63,7 +63,7 @@ std::optional<ThreadTimes::ByProcess> ThreadTimes::read(const UniqueFd& iterator
     const std::size_t whole = filled / sizeof(ls_thread_time);
     for (const ls_thread_time& time : std::span(times).first(whole)) {
       all[static_cast<Pid>(time.pid)].push_back(
-          {static_cast<Tid>(time.tid), time.thread_ns, time.identity});
+          {static_cast<Tid>(time.tid), time.thread_ns, time.identity, 0, time.is_worker != 0});
     }
     const std::size_t taken = whole * sizeof(ls_thread_time);
     std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(taken),

@@ -6,7 +6,9 @@
 namespace labelscope {
 
 void WaitAccounts::begin(std::span<const ThreadTime> times, std::uint64_t now_ns) {
-  for (const ThreadTime& thread : times) begun_[raw(thread.tid)] = {now_ns, thread.ran_ns};
+  for (const ThreadTime& thread : times) {
+    if (!thread.is_worker) begun_[raw(thread.tid)] = {now_ns, thread.ran_ns};
+  }
 }
 
 std::uint64_t WaitAccounts::waits_since(const ThreadTime& thread, std::uint64_t otherwise) const {
@@ -71,6 +73,7 @@ void WaitAccounts::close(std::span<const std::pair<Tid, ls_off_cpu>> threads,
 void WaitAccounts::freeze(ProcessKey process, std::span<const ThreadTime> times,
                           std::uint64_t now_ns) {
   for (const ThreadTime& thread : times) {
+    if (thread.is_worker) continue;
     const auto closed = closed_.find(raw(thread.tid));
     add(process, thread, closed == closed_.end() ? Closed() : closed->second, now_ns);
     if (closed != closed_.end()) closed_.erase(closed);

@@ -21,7 +21,8 @@ namespace labelscope {
 
 class WaitAccounts {
  public:
-  // These threads exist at `now_ns`, and their time counts from then on.
+  // These threads exist at `now_ns`, and their time counts from then on. Those of io_uring have no
+  // account, here as in freeze(): their waits do not count.
   void begin(std::span<const ThreadTime> times, std::uint64_t now_ns);
   // A thread that waits now, and whose CPU time is still what it was at its begin(), has waited
   // since. Returns when that was, or `otherwise`.

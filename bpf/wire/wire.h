@@ -146,7 +146,7 @@ struct ls_thread_time {
   __u32 pid;
   __u32 tid;
   __u32 identity;
-  __u32 reserved;
+  __u32 is_worker; /* of io_uring */
 };
 
 /* A thread that has ended and that the kernel has not freed yet. Its CPU time is complete only when

@@ -56,6 +56,15 @@ TEST_CASE("a thread that is there at the beginning counts from then on, whenever
   CHECK(ledger.residue_ns() == 0);
 }
 
+TEST_CASE("a thread of io_uring has no account") {
+  WaitAccounts accounts;
+  const ThreadTime times[] = {{kTid, 500, 0, 0, true}};
+  accounts.begin(times, kStart);
+  accounts.close({}, 2000);
+  accounts.freeze({kPid, 3}, times, 2010);
+  CHECK(accounts.take().threads().empty());
+}
+
 TEST_CASE("a wait that has not ended is open, and ends with the recording") {
   WaitAccounts accounts;
   ls_off_cpu thread = thread_from(kStart, 0);

@@ -21,6 +21,8 @@ struct ThreadTime {
   // For how long it has waited for a processor, if whoever has read this knows that; without a wait
   // that it is in now.
   std::uint64_t waited_ns = 0;
+  // A thread of io_uring, if whoever has read this knows that.
+  bool is_worker = false;
 };
 
 // Returns the times of the threads that exist now. Fails with kVanished if the process has ended,

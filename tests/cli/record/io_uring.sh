@@ -18,7 +18,9 @@ enum { kSize = 1 << 20 };
 
 __thread volatile int current = 42;
 
-int main(void) {
+/* With an argument it goes on until it is killed. */
+int main(int argc, char** argv) {
+  (void)argv;
   struct io_uring_params about;
   memset(&about, 0, sizeof about);
   const int ring = (int)syscall(SYS_io_uring_setup, 1, &about);
@@ -30,7 +32,7 @@ int main(void) {
   const int zero = open("/dev/zero", O_RDONLY);
   char* memory = malloc(kSize);
   if (submitted == MAP_FAILED || completed == MAP_FAILED || entry == MAP_FAILED) return 1;
-  while (clock() < CLOCKS_PER_SEC) {
+  while (argc > 1 || clock() < CLOCKS_PER_SEC) {
     memset(entry, 0, sizeof *entry);
     entry->opcode = IORING_OP_READ;
     entry->flags = IOSQE_ASYNC;
@@ -68,3 +70,14 @@ for backend in bpf ptrace; do
   ((labelled == 0)) || fail "$backend: $labelled of $worker have the labels of who made the thread"
   ((others > 0)) || fail "$backend: no sample of the program has its label"
 done
+# Its waits are left out, and so no time is missing there.
+"$work/ring" on </dev/null &
+target=$!
+children+=("$target")
+has_worker() { grep -qs '^iou-wrk' /proc/"$target"/task/*/comm; }
+wait_until "the program has a thread of io_uring" has_worker
+run record --backend bpf --mode wall -F 99 -d 1s -p "$target" --overwrite -o ring.jsonl
+skip_before_waits
+expect_status "$exit_ok" "a recording of waits beside a thread of io_uring"
+has_worker || skip_test "the thread of io_uring has ended meanwhile"
+! grep -q 'warning: missing: ' "$work/stderr" || fail "waits are said to be missing"
