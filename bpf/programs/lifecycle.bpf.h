@@ -131,6 +131,7 @@ int on_exit(struct bpf_raw_tracepoint_args* ctx) {
   bpf_map_update_elem(&ended_processes, &process, &last, BPF_ANY);
   struct ls_process_event event = {
       .time_ns = ending.time_ns, .pid = ids.pid, .life = last.life};
+  BPF_CORE_READ_STR_INTO(&event.comm, task, group_leader, comm);
   ls_send_event(&event, LS_RECORD_EXIT, LS_COUNT_DROPPED_EXIT);
   bpf_map_delete_elem(&processes, &ids.pid);
   ls_stack_on_exit(ids.pid);

@@ -109,9 +109,10 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
       handler_->on_exec(now, event.comm);
       break;
     case ProcessRecord::Kind::kExit:
-      tables_->forget(event.pid);
       // The handler may forget the process some time after this.
       held_.give_up_of(event.pid, [this](const SampleRecord& sample) { hand_out(sample); });
+      tables_->forget(event.pid);
+      if (!event.comm.empty()) handler_->on_last_name({event.pid, event.life}, event.comm);
       handler_->on_exit(event.pid);
       break;
   }

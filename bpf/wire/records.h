@@ -39,7 +39,8 @@ struct ProcessRecord {
   std::uint64_t thread_ns = 0;  // for an exec: the CPU time of that thread
   std::uint32_t identity = 0;   // for an exec: of that thread; 0 if that is not known
   std::uint32_t from_life = 0;  // for a fork: the parent's; 0 if that is not known
-  std::string_view comm{};      // for an exec: the name from now on; empty if that is not known
+  // For an exec, the name from now on, for an exit the last one; empty if that is not known.
+  std::string_view comm{};
 };
 
 struct ThreadEndRecord {

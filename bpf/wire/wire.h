@@ -127,7 +127,7 @@ struct ls_process_event {
   __u32 former;     /* EXEC only: that thread's number before, or 0 if that is not known */
   __u32 identity;   /* EXEC only: of that thread */
   __u32 from_life;  /* FORK: the parent's */
-  __u8 comm[LS_COMM_SIZE]; /* EXEC: the name that the process has from now on */
+  __u8 comm[LS_COMM_SIZE]; /* EXEC: the name of the process from now on; EXIT: its last one */
 };
 
 struct ls_thread_end {

@@ -531,6 +531,12 @@ void Recorder::begin_life(TrackedProcess& process, ProcessKey key, std::string_v
   take_row(process);
 }
 
+void Recorder::on_last_name(ProcessKey key, std::string_view name) {
+  if (TrackedProcess* process = find(key); process != nullptr && !process->ended()) {
+    process->note_name(name);
+  }
+}
+
 void Recorder::on_exit(Pid pid) {
   note_event();
   left_out_.erase(pid);  // the number is used again

@@ -171,6 +171,7 @@ class Recorder final : private EventHandler {
   void on_sample(const Sample& sample) override;
   void on_fork(Pid parent, ProcessKey child) override;
   void on_exec(ProcessKey key, std::string_view name) override;
+  void on_last_name(ProcessKey key, std::string_view name) override;
   void on_exit(Pid pid) override;
   void on_thread_end(ProcessKey process, Tid tid, std::uint64_t thread_ns) override;
   void on_thread_time(ProcessKey process, Tid tid, std::uint64_t time_ns,
@@ -233,6 +234,7 @@ class Recorder final : private EventHandler {
   void add_other_processes(Profile& profile);
   void doubt_group();
   void note_process_times();
+  void renew_names();
   Index program();
   Ledger sums(const Counters& counters) const;
   Profile& end_window(const Counters& counters, std::uint64_t whole_ns);

@@ -43,6 +43,7 @@ Status Recorder::stop() {
     // A process may publish facts about itself at any time, without loading a library.
     process->renew_facts(TrackedProcess::Clock::now());
   }
+  renew_names();
   if (!stops_) {
     look_at_group(TrackedProcess::Clock::now());
     clocks_.expect_stop();
@@ -54,6 +55,15 @@ Status Recorder::stop() {
   doubt_group();
   note_process_times();
   return status;
+}
+
+// A process may have changed its name since the last sample of its first thread.
+void Recorder::renew_names() {
+  for (const auto& [pid, process] : current_) {
+    if (process->ended()) continue;
+    const Busy busy(*this, pid);
+    process->renew_name();
+  }
 }
 
 // A cgroup's clock is no account of the recording if others were in the group.
@@ -96,6 +106,7 @@ Result<Profile> Recorder::cut(std::vector<ModuleFile>& files) {
   clocks_.cut();
   doubt_group();
   note_process_times();
+  renew_names();
   // These may read processes and files. What follows reads nothing, and is done once.
   const Index main_program = program();
   std::vector<ProfileModule> modules = modules_.copy(files);

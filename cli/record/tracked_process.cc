@@ -150,6 +150,10 @@ void TrackedProcess::become(Process summary, bool publishes_nothing) {
   on_exit();
 }
 
+void TrackedProcess::renew_name() {
+  if (const auto process = LiveProcess::open(pid())) note_name((*process)->comm());
+}
+
 Status TrackedProcess::refresh(ProcessLabelReader& labels, const OneLook* look) {
   plan_later();
   last_plan_ = Clock::now();
@@ -159,8 +163,7 @@ Status TrackedProcess::refresh(ProcessLabelReader& labels, const OneLook* look) 
   if (look == nullptr) look = &own;
   Status status = space_.load(*look, 0, look->since_ns());
   if (!status) return status;
-  std::string name = (*process)->comm();
-  if (!name.empty()) note_name(name);
+  note_name((*process)->comm());
   if (!server_) {
     const Pid first = first_of_server(**process);
     server_ = first == pid() ? key() : ProcessKey{first, 0};

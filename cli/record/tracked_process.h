@@ -70,6 +70,8 @@ class TrackedProcess final : public ProcessContext {
     name_before_ = std::move(comm_);
     comm_ = name;
   }
+  // Reads the name that it has now.
+  void renew_name();
   // It got this name, if it has it, for the program that it is about to execute.
   void take_back_name(std::string_view name) {
     if (comm_ == name && !name_before_.empty()) comm_ = name_before_;

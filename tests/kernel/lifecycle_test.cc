@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -182,6 +183,8 @@ TEST_CASE("sampler: a process ends with its last thread, not with its first") {
       _exit(0);
     };
     if (pthread_create(&thread, nullptr, work, nullptr) != 0) _exit(1);
+    pthread_setname_np(thread, "of-thread");
+    prctl(PR_SET_NAME, "of-process");
     syscall(SYS_exit, 0);
   });
   auto sampler = started(child, {});
@@ -196,6 +199,7 @@ TEST_CASE("sampler: a process ends with its last thread, not with its first") {
   child.tell();
   drain_until(*sampler, taken, [&] { return !taken.exits.empty(); });
   REQUIRE(taken.exits == std::vector<Pid>{child.pid()});
+  CHECK(taken.last_names[child.pid()] == "of-process");
   Status status = sampler->set_process(child.pid(), {});
   stop_and_balance(*sampler, taken);
 }

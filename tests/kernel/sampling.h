@@ -41,6 +41,9 @@ class Taken : public EventHandler {
   void on_sample(const Sample& sample) override;
   void on_fork(Pid parent, ProcessKey child) override { forks.emplace_back(parent, child.pid); }
   void on_exec(ProcessKey process, std::string_view) override { execs.push_back(process.pid); }
+  void on_last_name(ProcessKey process, std::string_view name) override {
+    last_names[process.pid] = name;
+  }
   void on_exit(Pid pid) override { exits.push_back(pid); }
   void on_thread_end(ProcessKey, Tid tid, std::uint64_t thread_ns) override { ends[tid] += thread_ns; }
   void on_mapping(const MappingEvent& mapping) override;
@@ -57,6 +60,7 @@ class Taken : public EventHandler {
   std::vector<std::pair<Pid, Pid>> forks;
   std::vector<Pid> execs;
   std::vector<Pid> exits;
+  std::map<Pid, std::string> last_names;  // of those that have ended
   std::map<Tid, std::uint64_t> ends;  // time of threads that have ended
   std::vector<TakenMapping> mappings;
   std::size_t mappings_lost = 0;  // how often it was said that some are missing

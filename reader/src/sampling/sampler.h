@@ -110,6 +110,8 @@ class EventHandler {
   virtual void on_exec(ProcessKey process, std::string_view name) = 0;
   // The process is forgotten already.
   virtual void on_exit(Pid pid) = 0;
+  // A process that has ended had this name at its end. It comes before on_exit(), if it is known.
+  virtual void on_last_name(ProcessKey /*process*/, std::string_view /*name*/) {}
   // The thread has ended, perhaps a while ago, or stop() was called. `thread_ns` is as in Sample,
   // for threads without any sample, too; 0 if nothing is known beyond its last sample.
   virtual void on_thread_end(ProcessKey process, Tid tid, std::uint64_t thread_ns) = 0;

@@ -1,6 +1,7 @@
 // Tests the recorder and its processes, with a sampler whose behaviour the test decides.
 #include "cli/record/recorder.h"
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -492,6 +493,34 @@ TEST_CASE("recorder: a number that comes again is another process, and so is ano
   CHECK(by_name(profile, kChild, &SampleRow::count) ==
         std::map<std::string, std::uint64_t>{{"first", 2}, {"second", 2}, {"third", 3}});
   CHECK(profile.ledger.counters[Counter::kForksNotSeen] == 0);
+}
+
+TEST_CASE("recorder: a process has its last name, also without a sample that has it") {
+  const Pid self{getpid()};
+  const ProcessKey first{kChild, 1}, second{kChild, 2};
+  char before[16] = {};
+  REQUIRE(prctl(PR_GET_NAME, before) == 0);
+  auto owned = std::make_unique<SamplerOfAScript>(std::vector<SamplerOfAScript::Step>{
+      [&](EventHandler& to) { to.on_fork(self, first); },
+      [&](EventHandler& to) { to.on_sample(sample_of(first, "begins")); },
+      [&](EventHandler& to) { to.on_last_name(first, "ends"); },
+      [&](EventHandler& to) { to.on_exit(kChild); },
+      [&](EventHandler& to) { to.on_fork(self, second); },
+      [&](EventHandler& to) { to.on_sample(sample_of(second, "second")); },
+      [&](EventHandler& to) { to.on_last_name(first, "another"); },
+      [&](EventHandler& to) { to.on_sample(sample_of({self, 100}, "before")); },
+  });
+  Recorder recorder(std::move(owned), {.period_ns = 1000});
+  REQUIRE(recorder.add(self));
+  REQUIRE(recorder.start());
+  prctl(PR_SET_NAME, "renamed");
+  REQUIRE(recorder.stop());
+  prctl(PR_SET_NAME, before);
+  std::vector<ModuleFile> files;
+  const Profile profile = recorder.take_profile(files, 0);
+  std::set<std::string> names;
+  for (const Process& process : profile.processes) names.insert(process.comm);
+  CHECK(names == std::set<std::string>{"ends", "second", "renamed"});
 }
 
 TEST_CASE("recorder: totals of waits are of the process that has waited, also after its end") {
