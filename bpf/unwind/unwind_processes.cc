@@ -52,6 +52,13 @@ bool is_loader_or_libc(std::string_view path) {
 }
 
 // The kernel maps the same vDSO into every process of this machine's own kind; so our own will do,
+bool is_still_mapped(const LiveProcess& process, const Mapping& mapping) {
+  const auto now = process.mappings();
+  return now && std::ranges::any_of(*now, [&](const Mapping& each) {
+    return each.start == mapping.start && each.file == mapping.file;
+  });
+}
+
 // and no process can have written into it.
 UniqueFd own_vdso() {
   const Address start = getauxval(AT_SYSINFO_EHDR);
@@ -87,6 +94,7 @@ std::optional<std::uint64_t> UnwindProcesses::file_of(const LiveProcess& process
   struct stat status {};
   if (!fd || ::fstat(fd->get(), &status) != 0) {
     // The vDSO's code then has no table, but it is not code that the program has made either.
+    if (!is_still_mapped(process, mapping)) return kGone;
     auto [known, fresh] = keys_.try_emplace(
         FileKey{mapping.file.major, mapping.file.minor, mapping.file.inode, ~0ULL, ~0ULL},
         next_file_);
@@ -177,6 +185,10 @@ void UnwindProcesses::refresh(Pid pid, const OneLook* look) {
     process.mappings.push_back({mapping.start, mapping.end, mapping.file_offset, entry->second});
   }
   // The process has executed another program meanwhile, and its on_exec() comes.
+    if (entry->second == kGone) {
+      known.refresh_at = Clock::now() + kLeastPause;
+      return;
+    }
   if (life_of_(pid) != life) return;
   const bool goes_on = known.began != Clock::time_point() && known.life == *life;
   process.began = goes_on ? known.began : begin;

@@ -87,6 +87,9 @@ class UnwindProcesses final : public StackTables {
     std::uint64_t file_offset = 0;
     // key in files_, or nullopt if the program has made this code
     std::optional<std::uint64_t> file;
+  // This stands for a file that is not mapped any more: the process is about to end, to execute
+  // another program, or has unloaded it.
+  static constexpr std::uint64_t kGone = ~0ULL;
   };
   struct List {
     ls_unwind_process process{};
