@@ -65,6 +65,7 @@ static __always_inline void ls_take_user_stack(void* ctx, const bpf_user_pt_regs
 static __always_inline void ls_take_stack(void* ctx, const bpf_user_pt_regs_t* registers,
                                           struct ls_slot slot, struct ls_scratch* own) {
   own->sample.stack = (struct ls_stack_head){};
+  own->sample.list = 0;
   if (own->is_worker) {
     /* Its registers are those that its creator had. Nothing of its stack is missing. */
     if (config.call_graph != LS_CALL_GRAPH_NONE) own->sample.stack.end = LS_STACK_ROOT;
@@ -83,6 +84,7 @@ static __always_inline void ls_take_stack(void* ctx, const bpf_user_pt_regs_t* r
  * thread came from user mode. */
 static __always_inline void ls_take_own_stack(struct ls_slot slot, struct ls_scratch* own) {
   own->sample.stack = (struct ls_stack_head){};
+  own->sample.list = 0;
   if (own->ended) {
     if (config.call_graph != LS_CALL_GRAPH_NONE) own->sample.stack.end = LS_STACK_MISSING;
     return;

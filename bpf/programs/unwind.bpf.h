@@ -212,6 +212,7 @@ static __always_inline void ls_start_unwinding(const bpf_user_pt_regs_t* registe
   w->at.end = 0;
   w->window.size = 0;
   w->process.count = 0;
+  w->process.list = 0;
   if (process && process->life == own->life) w->process = *process;
   s->mark = 0;
   w->fp_frames = 0;
@@ -408,6 +409,7 @@ static __always_inline void ls_unwind_by_tables(const bpf_user_pt_regs_t* regist
     ls_each(LS_MAX_USER_FRAMES, ls_unwind_round, &index);
   }
   own->sample.stack.end = s->walk.end == LS_STACK_NOT_WANTED ? LS_STACK_TOO_DEEP : s->walk.end;
+  own->sample.list = s->walk.process.list;
 }
 
 #endif /* LABELSCOPE_BPF_UNWIND_BPF_H */

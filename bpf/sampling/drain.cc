@@ -91,6 +91,7 @@ void LoadedSampler::take_process(const ProcessRecord& event) {
   switch (event.kind) {
     case ProcessRecord::Kind::kFork:
       clocks_.forget_identity(Tid{raw(event.pid)});
+      reports_->take_until(event.time_ns, *handler_);
       if (!was_set)
         tables_->on_fork({event.parent, event.from_life}, {event.pid, event.life});
       handler_->on_fork(event.parent, now);
@@ -148,6 +149,15 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   handed.outcome = sample.labels.outcome;
   handed.flags = sample.labels.flags;
   handed.label_bytes = label_bytes_;
+  handed.stack.by_tables = sample.list != 0;
+  if (sample.list != 0 && !sample.stack.user.empty()) {
+    const auto last =
+        tables_->doubtful_frame(pid, sample.list, sample.time_ns, sample.stack.user);
+    if (last) {
+      handed.stack.user = handed.stack.user.first(*last + 1);
+      handed.stack.end = LS_STACK_NO_MAPPING;
+    }
+  }
   // The stack leads into a mapping that no record has announced: the kernel had no room for the
   // record, or has not written it yet.
   if (sample.stack.end == LS_STACK_NO_MAPPING) tables_->on_mapping(pid);

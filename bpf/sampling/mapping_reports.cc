@@ -59,8 +59,8 @@ void MappingReports::hand_out(Report& report, EventHandler& handler) {
   const bool is_ours = processes_.contains(report.event.pid);
   (is_ours ? concerns_us_ : concerns_others_) = true;
   if (!is_ours) return;
-  tables_.on_mapping(report.event.pid);
   report.event.path = report.path;
+  tables_.on_report(report.event);
   handler.on_mapping(report.event);
 }
 

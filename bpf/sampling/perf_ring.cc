@@ -73,6 +73,7 @@ void decode_mapping(std::span<const std::byte> record, PerfRing::Handler& handle
   event.device_major = fixed.device_major;
   event.device_minor = fixed.device_minor;
   event.inode = fixed.inode;
+  event.generation = fixed.inode_generation;
   event.path = {text, name.empty() ? 0 : strnlen(text, name.size())};
   handler.on_mapping(event);
 }

@@ -7,10 +7,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include "labelscope/unique_fd.h"
 #include "sampling/counters.h"
 #include "sampling/process_key.h"
+#include "sampling/sampler.h"
 
 struct bpf_object;
 
@@ -51,7 +54,17 @@ class StackTables {
   virtual void expect(UniqueFd /*program*/) {}
   virtual void forget(Pid /*pid*/) {}
   virtual void on_fork(ProcessKey /*parent*/, ProcessKey /*child*/) {}
+  // A process has mapped something, and it is not known what.
   virtual void on_mapping(Pid /*pid*/) {}
+  // A process has mapped this. It is reported before all samples that are later.
+  virtual void on_report(const MappingEvent& /*mapping*/) {}
+  // Returns the first frame of a stack of that time behind which what was taken for a caller may be
+  // none, because something was mapped since `list` (SampleRecord) was made.
+  virtual std::optional<std::size_t> doubtful_frame(
+      Pid /*pid*/, std::uint32_t /*list*/, std::uint64_t /*time_ns*/,
+      std::span<const std::uint64_t> /*frames*/) const {
+    return std::nullopt;
+  }
   // Reads the mappings of the process now, however often it has changed them.
   virtual void look_again(Pid /*pid*/) {}
   // Waits until the tables that were asked for are there, or until the time is over.

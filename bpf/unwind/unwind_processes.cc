@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "process/code_mappings.h"
 #include "unwind_table/copied_module.h"
@@ -21,8 +22,8 @@ using std::chrono::milliseconds;
 // A BPF program that has found a list is done with it in microseconds. But a FORK record may be
 // late by everything that the ring holds.
 constexpr std::chrono::seconds kGrace{2};
-// A process that keeps changing its mappings is read again after so many times the time of one
-// read, and after this time at least.
+// A process that keeps changing its mappings is read again so many times the time of one read after
+// the last one, and after this time at least.
 constexpr int kShareOfTime = 20;
 constexpr milliseconds kLeastPause{20};
 // A program loads its libraries in its first moments. In these it is read again at once whenever
@@ -51,7 +52,6 @@ bool is_loader_or_libc(std::string_view path) {
   return name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-");
 }
 
-// The kernel maps the same vDSO into every process of this machine's own kind; so our own will do,
 bool is_still_mapped(const LiveProcess& process, const Mapping& mapping) {
   const auto now = process.mappings();
   return now && std::ranges::any_of(*now, [&](const Mapping& each) {
@@ -59,6 +59,7 @@ bool is_still_mapped(const LiveProcess& process, const Mapping& mapping) {
   });
 }
 
+// The kernel maps the same vDSO into every process of this machine's own kind; so our own will do,
 // and no process can have written into it.
 UniqueFd own_vdso() {
   const Address start = getauxval(AT_SYSINFO_EHDR);
@@ -93,8 +94,8 @@ std::optional<std::uint64_t> UnwindProcesses::file_of(const LiveProcess& process
   auto fd = process.open_file(mapping);
   struct stat status {};
   if (!fd || ::fstat(fd->get(), &status) != 0) {
-    // The vDSO's code then has no table, but it is not code that the program has made either.
     if (!is_still_mapped(process, mapping)) return kGone;
+    // The vDSO's code then has no table, but it is not code that the program has made either.
     auto [known, fresh] = keys_.try_emplace(
         FileKey{mapping.file.major, mapping.file.minor, mapping.file.inode, ~0ULL, ~0ULL},
         next_file_);
@@ -152,6 +153,7 @@ void UnwindProcesses::set(Pid pid, const OneLook* look) {
 // Takes the mappings of the process from the look, or reads them now.
 void UnwindProcesses::refresh(Pid pid, const OneLook* look) {
   const auto begin = Clock::now();
+  const std::uint64_t read_ns = monotonic_ns();
   const auto life = life_of_(pid);
   if (!life) return;  // it has ended
   KnownProcess& known = processes_[pid];
@@ -165,6 +167,8 @@ void UnwindProcesses::refresh(Pid pid, const OneLook* look) {
   KnownProcess process;
   bool waits = false;
   process.life = *life;
+  process.read_ns = read_ns;
+  process.read_until_ns = monotonic_ns();
   std::map<std::pair<FileId, std::string>, std::optional<std::uint64_t>> seen;
   for (const Mapping& mapping : *mappings) {
     if (mapping.path == "[vsyscall]") continue;
@@ -173,7 +177,8 @@ void UnwindProcesses::refresh(Pid pid, const OneLook* look) {
     if (look != nullptr && mapping.file && seen.size() >= kMostFilesAtFirst &&
         !seen.contains(key) && !is_loader_or_libc(mapping.path)) {
       waits = true;
-      process.mappings.push_back({mapping.start, mapping.end, mapping.file_offset, kLater});
+      process.mappings.push_back({mapping.start, mapping.end, mapping.file_offset, kLater,
+                                  mapping.file});
       continue;
     }
     auto [entry, fresh] = seen.try_emplace(key);
@@ -181,14 +186,15 @@ void UnwindProcesses::refresh(Pid pid, const OneLook* look) {
     const bool is_first = seen.size() == 1 || is_loader_or_libc(mapping.path);
     const auto order = is_first ? TableBuilder::Order::kFirst : TableBuilder::Order::kThen;
     if (fresh) entry->second = file_of(**live, mapping, order);
-    waits |= entry->second == kLater;
-    process.mappings.push_back({mapping.start, mapping.end, mapping.file_offset, entry->second});
-  }
-  // The process has executed another program meanwhile, and its on_exec() comes.
     if (entry->second == kGone) {
       known.refresh_at = Clock::now() + kLeastPause;
       return;
     }
+    waits |= entry->second == kLater;
+    process.mappings.push_back(
+        {mapping.start, mapping.end, mapping.file_offset, entry->second, mapping.file});
+  }
+  // The process has executed another program meanwhile, and its on_exec() comes.
   if (life_of_(pid) != life) return;
   const bool goes_on = known.began != Clock::time_point() && known.life == *life;
   process.began = goes_on ? known.began : begin;
@@ -238,6 +244,7 @@ void UnwindProcesses::publish(Pid pid, KnownProcess& process) {
   list->process = *added;
   list->process.life = process.life;
   if (!tables_->set_process(pid, list->process)) totals_.mappings += mappings.size();
+  since_[pid].begin_list(list->process.list, process.read_ns, process.read_until_ns);
   retire(std::exchange(process.list, std::move(list)));
 }
 
@@ -423,7 +430,32 @@ void UnwindProcesses::on_mapping(Pid pid) {
   const auto now = Clock::now();
   const bool is_young = now - known.began < kFirstMoments && known.quick_looks < kMostQuickLooks;
   known.quick_looks += is_young;
-  known.refresh_at = is_young ? now : now + known.pause;
+  // What seldom changes is read at once.
+  const Clock::time_point read(std::chrono::nanoseconds(known.read_ns));
+  known.refresh_at = is_young ? now : std::max(now, read + known.pause);
+}
+
+void UnwindProcesses::on_report(const MappingEvent& mapping) {
+  const Address end = mapping.start + mapping.length;
+  const auto process = processes_.find(mapping.pid);
+  const auto since = since_.find(mapping.pid);
+  if (process != processes_.end() && since != since_.end()) {
+    const FileId id{mapping.device_major, mapping.device_minor, mapping.inode};
+    // A program that makes code may change what it may do with that memory all the time.
+    const bool was_there = std::ranges::all_of(process->second.mappings, [&](const CodeMapping& one) {
+      return one.end <= mapping.start || one.start >= end || (!one.file && one.id == id);
+    });
+    const MappedCode code{id, mapping.generation, mapping.start - mapping.file_offset};
+    since->second.note(mapping.start, end, mapping.time_ns, code, was_there);
+  }
+  on_mapping(mapping.pid);
+}
+
+std::optional<std::size_t> UnwindProcesses::doubtful_frame(
+    Pid pid, std::uint32_t list, std::uint64_t time_ns,
+    std::span<const std::uint64_t> frames) const {
+  const auto since = since_.find(pid);
+  return since == since_.end() ? 0 : since->second.doubtful(list, time_ns, frames);
 }
 
 // The BPF program has given the child what its parent had then.
@@ -432,6 +464,9 @@ void UnwindProcesses::on_fork(ProcessKey parent, ProcessKey child) {
   if (from == processes_.end() || !from->second.list) return;
   const auto now = life_of_(child.pid);
   if (!now) return;
+  if (const auto since = since_.find(parent.pid); since != since_.end()) {
+    since_[child.pid] = since->second;
+  }
   // The parent may have executed another program since. Of a lost record its life is not known.
   if (parent.life != from->second.life || *now != child.life) {
     refresh(child.pid, nullptr);
@@ -454,6 +489,7 @@ void UnwindProcesses::forget(Pid pid) {
   tables_->remove_process(pid);
   retire(std::move(process->second.list));
   processes_.erase(process);
+  since_.erase(pid);
 }
 
 Result<std::unique_ptr<StackTables>> StackTables::open(const SamplerOptions& options,

@@ -16,14 +16,17 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bpf/unwind/mapped_since.h"
 #include "bpf/unwind/stack_tables.h"
 #include "bpf/unwind/table_builder.h"
 #include "bpf/unwind/unwind_tables.h"
@@ -45,6 +48,9 @@ class UnwindProcesses final : public StackTables {
   void forget(Pid pid) override;
   void on_fork(ProcessKey parent, ProcessKey child) override;
   void on_mapping(Pid pid) override;
+  void on_report(const MappingEvent& mapping) override;
+  std::optional<std::size_t> doubtful_frame(Pid pid, std::uint32_t list, std::uint64_t time_ns,
+                                            std::span<const std::uint64_t> frames) const override;
   void look_again(Pid pid) override {
     // One that is about to be executed has no mappings of its own yet.
     if (processes_.contains(pid)) refresh(pid, nullptr);
@@ -81,15 +87,16 @@ class UnwindProcesses final : public StackTables {
   using FileKey = std::array<std::uint64_t, 5>;
   // This key stands for every file that the builder has no room for now.
   static constexpr std::uint64_t kLater = 0;
+  // This stands for a file that is not mapped any more: the process is about to end, to execute
+  // another program, or has unloaded it.
+  static constexpr std::uint64_t kGone = ~0ULL;
   struct CodeMapping {
     Address start = 0;
     Address end = 0;
     std::uint64_t file_offset = 0;
     // key in files_, or nullopt if the program has made this code
     std::optional<std::uint64_t> file;
-  // This stands for a file that is not mapped any more: the process is about to end, to execute
-  // another program, or has unloaded it.
-  static constexpr std::uint64_t kGone = ~0ULL;
+    FileId id;  // of what the code lies in: there are files that are no ELF files
   };
   struct List {
     ls_unwind_process process{};
@@ -99,6 +106,8 @@ class UnwindProcesses final : public StackTables {
     std::vector<CodeMapping> mappings;
     std::shared_ptr<List> list;
     std::uint32_t life = 0;
+    std::uint64_t read_ns = 0;  // when the reading of its mappings began
+    std::uint64_t read_until_ns = 0;
     bool changed = false;       // set if its list must be made again
     bool without_room = false;  // set if its newest list found no room
     bool inherited = false;     // set if its mappings are those that its parent was known to have
@@ -134,6 +143,7 @@ class UnwindProcesses final : public StackTables {
   std::map<std::uint64_t, File> files_;  // kLater is one of the keys
   std::optional<std::uint64_t> vdso_;
   std::map<Pid, KnownProcess> processes_;
+  std::map<Pid, MappedSince> since_;  // of those that have, or had, a list
   struct Retired {
     Clock::time_point when;
     std::shared_ptr<List> list;

@@ -89,6 +89,7 @@ Result<Record> decode_sample(Cursor& cursor) {
   sample.weight_ns = head->weight_ns;
   sample.system_call = head->system_call;
   sample.identity = head->identity;
+  sample.list = head->list;
   sample.kind = static_cast<ls_sample_kind>(head->kind);
   sample.process = {static_cast<Pid>(head->pid), head->life};
   sample.tid = static_cast<Tid>(head->tid);

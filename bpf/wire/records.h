@@ -20,6 +20,7 @@ namespace labelscope {
 // A sample whose labels are still as they came. wire.h defines its thread_ns.
 struct SampleRecord : Sample {
   std::uint64_t retry_id = 0;  // if not 0, an AnswerRecord with the real outcome follows
+  std::uint32_t list = 0;      // of mappings, by which its stack was taken; 0: by none
   WireLabels labels;
 };
 

@@ -99,7 +99,7 @@ struct ls_sample_head {
   __s32 system_call; /* of a wait: its number, or LS_CALL_... (sampling/sample_kind.h) */
   __u32 identity;    /* of the thread, as above */
   __u32 life;        /* of the process, as above */
-  __u32 reserved_too;
+  __u32 list;        /* of mappings, by which the stack was taken (unwind_wire.h); 0: by none */
 };
 
 struct ls_labels_head {

@@ -190,6 +190,11 @@ Index ProfileBuilder::intern_frames(const StackView& frames, ProcessContext& pro
     }
     leaf = false;
     stack.frames.push_back(known->second);
+    // The table of what was there before does not lead to the caller of what may be there now.
+    if (is_unknown && frames.by_tables) {
+      stack.end = LS_STACK_NO_MAPPING;
+      break;
+    }
   }
   const auto next = static_cast<Index>(profile_.stacks.size());
   const Index known = stacks_.find_or_insert(stack, profile_.stacks);

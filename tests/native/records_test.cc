@@ -27,6 +27,7 @@ std::vector<std::uint64_t> sample_words() {
   made.sample.kind = LS_WAITING;
   made.sample.pid = 12;
   made.sample.life = 14;
+  made.sample.list = 15;
   made.sample.tid = 13;
   std::memcpy(made.sample.comm, "sixteen-bytes-xx", LS_COMM_SIZE);
   made.sample.stack = {2, 1, LS_STACK_CHAIN_ENDED, 0};
@@ -85,6 +86,7 @@ TEST_CASE("records: a sample is taken apart into who, when, where and labels") {
   REQUIRE(sample.kind == LS_WAITING);
   REQUIRE(sample.process == (ProcessKey{Pid{12}, 14}));
   REQUIRE(raw(sample.tid) == 13);
+  REQUIRE(sample.list == 15);
   REQUIRE(sample.comm == "sixteen-bytes-xx");
   REQUIRE(sample.stack.user.size() == 2);
   REQUIRE(sample.stack.user[1] == 0x2222);

@@ -53,6 +53,8 @@ struct StackView {
   std::span<const std::uint64_t> kernel;
   std::span<const std::uint64_t> user;     // addresses, and LS_FRAME_BY_FP
   ls_stack_end end = LS_STACK_NOT_WANTED;  // how the user's part ends
+  // Callers were found by the tables of files, as what was known to be mapped when it was taken.
+  bool by_tables = false;
 };
 
 // A sample is valid during the call that it is passed to.
@@ -91,6 +93,7 @@ struct MappingEvent {
   std::uint32_t device_major = 0;
   std::uint32_t device_minor = 0;
   std::uint64_t inode = 0;
+  std::uint64_t generation = 0;  // of the inode, whose number may be used again; 0: not known
   std::string_view path;  // the kernel's name for it; "//anon" if there is no file
 };
 
@@ -108,10 +111,10 @@ class EventHandler {
   // is called for the new program. `name` is the one that the process has from then on, or empty if
   // that is not known: samples from the last moments before have it already.
   virtual void on_exec(ProcessKey process, std::string_view name) = 0;
-  // The process is forgotten already.
-  virtual void on_exit(Pid pid) = 0;
   // A process that has ended had this name at its end. It comes before on_exit(), if it is known.
   virtual void on_last_name(ProcessKey /*process*/, std::string_view /*name*/) {}
+  // The process is forgotten already.
+  virtual void on_exit(Pid pid) = 0;
   // The thread has ended, perhaps a while ago, or stop() was called. `thread_ns` is as in Sample,
   // for threads without any sample, too; 0 if nothing is known beyond its last sample.
   virtual void on_thread_end(ProcessKey process, Tid tid, std::uint64_t thread_ns) = 0;

@@ -22,6 +22,7 @@ struct Input {
   std::uint64_t time = 5;
   ls_outcome outcome = LS_LABELLED;
   std::uint32_t flags = 0;
+  bool by_tables = false;
 };
 
 void add(ProfileBuilder& builder, ProcessContext& process, const Input& input) {
@@ -30,7 +31,7 @@ void add(ProfileBuilder& builder, ProcessContext& process, const Input& input) {
   view.process = {Pid{1}, 1};
   view.tid = Tid{input.tid};
   view.comm = "worker";
-  view.stack = {input.kernel, input.user, input.end};
+  view.stack = {input.kernel, input.user, input.end, input.by_tables};
   view.outcome = input.outcome;
   view.flags = input.flags;
   view.label_bytes = input.labels;
@@ -256,6 +257,27 @@ TEST_CASE("profile_builder: a frame whose module is not known stays, and its sam
     REQUIRE(stack.frames.size() == 3);
     for (const Index frame : stack.frames)
       CHECK(profile.locations[frame].module == (row.count == 3 ? kNoIndex : 7));
+  }
+}
+
+TEST_CASE("profile_builder: by tables, the caller of code that is not known is not known either") {
+  ProfileBuilder builder(0, 1000);
+  FakeProcess process;
+  Input input;
+  input.user = {0x2000, 0x3001, 0x4001};
+  input.end = LS_STACK_ROOT;
+  input.by_tables = true;
+  add(builder, process, input);
+  process.module = kUnknownModule;
+  ++process.addresses;
+  add(builder, process, input);
+  const Profile profile = builder.take();
+  REQUIRE(profile.rows.size() == 2);
+  for (const SampleRow& row : profile.rows) {
+    const Stack& stack = profile.stacks[row.stack];
+    const bool is_known = profile.locations[stack.frames[0]].module != kNoIndex;
+    CHECK(stack.end == (is_known ? LS_STACK_ROOT : LS_STACK_NO_MAPPING));
+    CHECK(stack.frames.size() == (is_known ? 3 : 1));
   }
 }
 
