@@ -94,6 +94,37 @@ TEST_CASE("ptrace_sampler: a wait for samples ends as soon as there is something
   CHECK(std::chrono::steady_clock::now() - begin < seconds(5));
 }
 
+TEST_CASE("ptrace_sampler: so does a tick, whose other threads may not stop for long") {
+  struct Calling final : EventHandler {
+    explicit Calling(int fd) : request(fd) {}
+    void on_sample(const Sample&) override {
+      ++samples;
+      CHECK(eventfd_write(request, 1) == 0);
+    }
+    void on_fork(Pid, ProcessKey) override {}
+    void on_exec(ProcessKey, std::string_view) override {}
+    void on_exit(Pid) override {}
+    void on_thread_end(ProcessKey, Tid, std::uint64_t) override {}
+    void on_mapping(const MappingEvent&) override {}
+    int request;
+    unsigned samples = 0;
+  };
+  auto one = spawn_shell("echo ready; read word");
+  auto two = spawn_shell("echo ready; read word");
+  REQUIRE(one);
+  REQUIRE(two);
+  auto sampler = open_wall_sampler();
+  const UniqueFd request(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  REQUIRE(sampler->wake_on(request.get()));
+  REQUIRE(sampler->set_process(one->pid(), {&kNoLabels, 1}));
+  REQUIRE(sampler->set_process(two->pid(), {&kNoLabels, 1}));
+  REQUIRE(sampler->start());
+  Calling handler(request.get());
+  REQUIRE(sampler->drain(handler, std::chrono::hours(1)));
+  CHECK(handler.samples == 1);
+  REQUIRE(sampler->stop(handler));
+}
+
 TEST_CASE("ptrace_sampler: no thread is held while a table is made, and no sample lacks it") {
   auto target = spawn_shell("echo ready; read word");
   REQUIRE(target);

@@ -33,8 +33,8 @@ constexpr milliseconds kPollInterval{100};
 constexpr std::chrono::microseconds kSettleInterval{200};
 constexpr milliseconds kLongestSettling{200};
 
-// Sleeps until that time. Returns false if a signal has ended the sleep.
-// Returns false if it has ended before that: by a signal, or because `wakes` can be read.
+// Sleeps until that time. Returns false if the sleep has ended before that: by a signal, or because
+// `wakes` can be read.
 bool sleep_until(Clock::time_point time, int wakes = -1) {
   const auto left = std::chrono::duration_cast<nanoseconds>(time - Clock::now());
   if (left.count() <= 0) return true;
@@ -102,6 +102,7 @@ class PtraceSampler final : public Sampler {
 
  private:
   nanoseconds draw_period();
+  bool is_called() const;
   void tick(EventHandler& handler);
   void sample_threads(SampledProcess& process, EventHandler& handler);
   void poll(EventHandler& handler);
@@ -234,6 +235,14 @@ nanoseconds PtraceSampler::draw_period() {
       period_.count() / 2, period_.count() + period_.count() / 2)(random_));
 }
 
+// Whether there is something else to do: what wake_on() has named can be read.
+bool PtraceSampler::is_called() const {
+  pollfd waker{wakes_, POLLIN, 0};
+  return wakes_ >= 0 && ::poll(&waker, 1, 0) > 0;
+}
+
+// Where hundreds of threads wait for a processor, all of them take half a minute to stop. Whoever
+// wants the recording to end does not wait for that.
 void PtraceSampler::tick(EventHandler& handler) {
   // Missed ticks are skipped. Samples for them would all show this same moment.
   const auto now = Clock::now();
@@ -243,6 +252,7 @@ void PtraceSampler::tick(EventHandler& handler) {
   for (Pid pid : pids()) {
     auto process = processes_.find(pid);
     if (process == processes_.end()) continue;
+    if (is_called()) return;
     const bool there = process->second->threads().refresh();
     hand_out(process->second->key(), process->second->threads().take_ended(), handler);
     if (there) {
@@ -257,6 +267,7 @@ void PtraceSampler::sample_threads(SampledProcess& process, EventHandler& handle
   ThreadList& list = process.threads();
   for (auto& [tid, thread] : list.threads()) {
     if (thread.ended) continue;
+    if (is_called()) return;
     if (options_.mode == SampleMode::kCpu && !list.runs_and_is_due(thread)) continue;
     list.refresh_name(thread);
     auto found = threads_.sample(process, thread, handler);
