@@ -157,7 +157,10 @@ TEST_CASE("start: a process that has mapped something since has no first look an
   CHECK(looks.of(other.pid()) == nullptr);  // what it has mapped may be lost
 }
 
-TEST_CASE("start: what the kernel could not announce before is looked for, and is no loss") {
+namespace {
+
+// Returns how often it was said that mappings are missing.
+std::size_t losses_noted_for_one() {
   SampledChild child(map_more_than_is_announced);
   auto sampler = open_sampler();
   child.tell();
@@ -171,8 +174,22 @@ TEST_CASE("start: what the kernel could not announce before is looked for, and i
   const Address announced = child.hear();
   drain_until(*sampler, taken, [&] { return has(taken, announced); });
   const Counters counters = stop_and_balance(*sampler, taken);
-  CHECK(counters.others[Counter::kMappingEventsLost] == 0);
-  CHECK(taken.mappings_lost == 1);
+  CHECK((taken.mappings_lost > 1 || counters.others[Counter::kMappingEventsLost] == 0));
+  return taken.mappings_lost;
+}
+
+}  // namespace
+
+// All processes of the machine are announced in the same rings. Where this test gets no processor
+// for long, programs that begin meanwhile fill one of them once more, but not every time.
+TEST_CASE("start: what the kernel could not announce before is looked for, and is no loss") {
+  constexpr int kAttempts = 5;
+  std::size_t losses = 0;
+  for (int attempt = 0; attempt < kAttempts && losses != 1; ++attempt) {
+    losses = losses_noted_for_one();
+    REQUIRE(losses != 0);
+  }
+  CHECK(losses == 1);
 }
 
 TEST_CASE("start: what the kernel could not announce while it samples is a loss") {
