@@ -460,13 +460,14 @@ std::optional<std::size_t> UnwindProcesses::doubtful_frame(
 
 // The BPF program has given the child what its parent had then.
 void UnwindProcesses::on_fork(ProcessKey parent, ProcessKey child) {
+  // Samples of a child that has ended already are still to come.
+  if (const auto since = since_.find(parent.pid); since != since_.end()) {
+    since_[child.pid] = since->second;
+  }
   auto from = processes_.find(parent.pid);
   if (from == processes_.end() || !from->second.list) return;
   const auto now = life_of_(child.pid);
   if (!now) return;
-  if (const auto since = since_.find(parent.pid); since != since_.end()) {
-    since_[child.pid] = since->second;
-  }
   // The parent may have executed another program since. Of a lost record its life is not known.
   if (parent.life != from->second.life || *now != child.life) {
     refresh(child.pid, nullptr);
@@ -484,12 +485,12 @@ void UnwindProcesses::on_fork(ProcessKey parent, ProcessKey child) {
 }
 
 void UnwindProcesses::forget(Pid pid) {
+  since_.erase(pid);
   auto process = processes_.find(pid);
   if (process == processes_.end()) return;
   tables_->remove_process(pid);
   retire(std::move(process->second.list));
   processes_.erase(process);
-  since_.erase(pid);
 }
 
 Result<std::unique_ptr<StackTables>> StackTables::open(const SamplerOptions& options,
