@@ -91,10 +91,20 @@ class BpfObject {
   std::vector<std::pair<ls_wait_key, ls_wait_total>> wait_totals() const;
   // Returns what of these waits is blamed on somebody.
   std::vector<std::pair<ls_blame_key, ls_blame_total>> blame_totals() const;
-  // Take out those of one generation (wait_totals.bpf.h), to which no program adds any more.
-  std::vector<std::pair<ls_wait_key, ls_wait_total>> take_wait_totals(std::uint32_t generation);
-  std::vector<std::pair<ls_blame_key, ls_blame_total>> take_blame_totals(std::uint32_t generation);
-  Status set_wait_generation(std::uint32_t generation);
+  // Take out those of all generations but this one (wait_totals.bpf.h): no program adds to them any
+  // more.
+  std::vector<std::pair<ls_wait_key, ls_wait_total>> take_wait_totals(std::uint32_t current);
+  std::vector<std::pair<ls_blame_key, ls_blame_total>> take_blame_totals(std::uint32_t current);
+  // Lets waits that end from now on count in this window (wait_window.bpf.h).
+  Status set_wait_window(std::uint64_t window);
+  // Removes a thread that was known from then on, if it is no other one now.
+  void forget_thread(Tid tid, std::uint64_t begun_ns);
+  // What is known of threads that wait, for blame.
+  std::vector<std::pair<Tid, ls_woken>> woken_threads() const;
+  // The numbers of waits that the kernel knows, and what they are in blame.
+  std::vector<std::pair<std::uint64_t, ls_published>> published_labels() const;
+  // The labels of these numbers are sent again if they come again.
+  void forget_label_numbers(std::span<const std::uint64_t> numbers);
   // Lets the kernel divide blame by SamplerOptions::blame_keys alone from now on.
   Status blame_by_keys();
   // What a number stands for in blame with LS_GENERATION_LATE, if that is known by now.

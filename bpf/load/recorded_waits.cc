@@ -36,11 +36,11 @@ std::vector<std::pair<Key, Value>> batches_of(int map) {
   return all;
 }
 
-// Takes the entries of one generation out.
+// Takes the entries of all other generations out.
 template <class Key, class Value>
-std::vector<std::pair<Key, Value>> take_entries(int map, std::uint32_t generation) {
+std::vector<std::pair<Key, Value>> take_entries(int map, std::uint32_t current) {
   auto all = batches_of<Key, Value>(map);
-  std::erase_if(all, [&](const auto& one) { return generation_of(one.first) != generation; });
+  std::erase_if(all, [&](const auto& one) { return generation_of(one.first) == current; });
   std::vector<Key> keys;
   keys.reserve(all.size());
   for (const auto& [key, value] : all) keys.push_back(key);
@@ -80,7 +80,7 @@ void BpfObject::forget_waits(Pid pid) {
 }
 
 std::vector<std::pair<Tid, ls_off_cpu>> BpfObject::off_cpu_threads() const {
-  return entries_of<Tid, ls_off_cpu>(off_cpu_threads_fd_);
+  return batches_of<Tid, ls_off_cpu>(off_cpu_threads_fd_);
 }
 
 std::vector<std::pair<ls_wait_key, ls_wait_total>> BpfObject::wait_totals() const {
@@ -93,14 +93,14 @@ std::vector<std::pair<ls_blame_key, ls_blame_total>> BpfObject::blame_totals() c
 }
 
 std::vector<std::pair<ls_wait_key, ls_wait_total>> BpfObject::take_wait_totals(
-    std::uint32_t generation) {
-  return take_entries<ls_wait_key, ls_wait_total>(map_fd(object_, "wait_totals"), generation);
+    std::uint32_t current) {
+  return take_entries<ls_wait_key, ls_wait_total>(map_fd(object_, "wait_totals"), current);
 }
 
 std::vector<std::pair<ls_blame_key, ls_blame_total>> BpfObject::take_blame_totals(
-    std::uint32_t generation) {
+    std::uint32_t current) {
   if (!blames_) return {};
-  return take_entries<ls_blame_key, ls_blame_total>(map_fd(object_, "blame_totals"), generation);
+  return take_entries<ls_blame_key, ls_blame_total>(map_fd(object_, "blame_totals"), current);
 }
 
 std::optional<std::uint64_t> BpfObject::late_labels(std::uint64_t number) const {
@@ -113,12 +113,33 @@ void BpfObject::forget_late_labels(std::uint64_t number) {
   bpf_map_delete_elem(map_fd(object_, "late_labels"), &number);
 }
 
-Status BpfObject::set_wait_generation(std::uint32_t generation) {
+Status BpfObject::set_wait_window(std::uint64_t window) {
   const std::uint32_t zero = 0;
-  if (bpf_map_update_elem(map_fd(object_, "wait_generation"), &zero, &generation, BPF_ANY) == 0) {
-    return {};
-  }
-  return system_error(errno, "cannot write the generation of totals of waits");
+  if (bpf_map_update_elem(map_fd(object_, "wait_window"), &zero, &window, BPF_ANY) == 0) return {};
+  return system_error(errno, "cannot begin another window of waits");
+}
+
+void BpfObject::forget_thread(Tid tid, std::uint64_t begun_ns) {
+  ls_off_cpu thread{};
+  if (bpf_map_lookup_elem(off_cpu_threads_fd_, &tid, &thread) != 0) return;
+  if (thread.account.begun_ns == begun_ns) bpf_map_delete_elem(off_cpu_threads_fd_, &tid);
+}
+
+std::vector<std::pair<Tid, ls_woken>> BpfObject::woken_threads() const {
+  if (!blames_) return {};
+  return batches_of<Tid, ls_woken>(map_fd(object_, "woken_threads"));
+}
+
+std::vector<std::pair<std::uint64_t, ls_published>> BpfObject::published_labels() const {
+  if (!blames_) return {};
+  auto all = batches_of<std::uint64_t, ls_published>(map_fd(object_, "label_numbers"));
+  std::erase_if(all, [](const auto& entry) { return entry.first == entry.second.blame; });
+  return all;
+}
+
+void BpfObject::forget_label_numbers(std::span<const std::uint64_t> numbers) {
+  const int map = map_fd(object_, "label_numbers");
+  for (const std::uint64_t number : numbers) bpf_map_delete_elem(map, &number);
 }
 
 Result<ls_totals_made> BpfObject::totals_made() const {

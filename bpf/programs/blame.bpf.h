@@ -67,16 +67,6 @@ struct {
   __uint(max_entries, 1);
 } processors SEC(".maps");
 
-/* What is known of a thread that waits: the key is that of `off_cpu_threads`. */
-struct ls_woken {
-  struct ls_blamed waker; /* of its last wake-up */
-  struct ls_owner owner;  /* of the lock for which it waits */
-  __u64 owner_ns;         /* when it left its processor for that; 0: never */
-  __u32 other_lets_go;    /* another thread than the owner has woken it at the lock */
-  __u32 reserved;
-  __u64 late; /* the number of blame while labels are missing; 0: there is none */
-};
-
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __type(key, __u32);
@@ -327,9 +317,7 @@ int BPF_PROG(on_block, _Bool preempted, struct task_struct* leaves, struct task_
 
 /* ---- totals */
 
-/* It sets the generation of the key. `late` is 0 or LS_GENERATION_LATE. */
-static __always_inline void ls_add_blame(struct ls_blame_key* key, __u64 ns, __u32 late) {
-  key->wait.generation = ls_generation() | late;
+static __always_inline void ls_add_blame(struct ls_blame_key* key, __u64 ns) {
   struct ls_blame_total* total = bpf_map_lookup_elem(&blame_totals, key);
   if (!total) {
     struct ls_totals_made* made = ls_totals_made();
@@ -349,14 +337,16 @@ static __always_inline void ls_add_blame(struct ls_blame_key* key, __u64 ns, __u
 static __always_inline void ls_blame(struct ls_blame_key* key, struct ls_woken* woken, __u64 ns) {
   if (ns == 0 || key->who.kind == LS_BLAME_UNKNOWN) return;
   if (key->wait.labels != LS_LABELS_LATER) {
-    ls_add_blame(key, ns, 0);
+    ls_add_blame(key, ns);
     return;
   }
   if (!woken) return;
   if (woken->late == 0)
     woken->late = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
   key->wait.labels = woken->late;
-  ls_add_blame(key, ns, LS_GENERATION_LATE);
+  key->wait.generation |= LS_GENERATION_LATE;
+  ls_add_blame(key, ns);
+  key->wait.generation &= ~LS_GENERATION_LATE;
   key->wait.labels = LS_LABELS_LATER;
 }
 
@@ -446,15 +436,30 @@ static __always_inline void ls_blame_turns(struct ls_processor* here, struct ls_
 
 /* Returns the reason for which a wait of this kind counts. While labels are missing, all waits of a
  * kind are one total, which has the reason of the first, and so has their blame. */
-static __always_inline __s32 ls_reason_in_part(const struct ls_off_cpu* thread, __u32 part) {
-  if (thread->labels != LS_LABELS_LATER || part >= LS_WAIT_PARTS || thread->late_count[part] == 0)
-    return thread->system_call;
-  return thread->late_call[part];
+static __always_inline __s32 ls_reason_in_part(const struct ls_off_cpu* thread, __u32 part,
+                                               __u64 window) {
+  if (thread->labels != LS_LABELS_LATER || part >= LS_WAIT_PARTS) return thread->system_call;
+  const struct ls_late_waits* late = &thread->late[ls_slot_in(window)];
+  if (late->cut_ns != ls_cut_of(window) || late->count[part] == 0) return thread->system_call;
+  return late->system_call[part];
 }
 
-/* Blames for a wait that has ended: `left_ns`, `woken_ns` and `now` are its moments. */
-static __always_inline void ls_blame_wait(const struct ls_off_cpu* thread, __u64 left_ns,
-                                          __u64 woken_ns, __u64 now) {
+/* The moments of a wait that has ended. */
+struct ls_moments {
+  __u64 left_ns;
+  __u64 woken_ns; /* if no wake-up was seen, the thread has waited until now */
+  __u64 now;
+  __u64 window; /* what was before its cut does not count any more */
+};
+
+static __always_inline __u64 ls_later(__u64 one, __u64 other) { return one > other ? one : other; }
+
+/* Blames for a wait that has ended, or for what of it is in this window. */
+static __always_inline void ls_blame_wait(const struct ls_off_cpu* thread,
+                                          const struct ls_moments* when) {
+  const __u64 cut = ls_cut_of(when->window);
+  const __u64 from_ns = ls_later(when->left_ns, cut);
+  const __u64 queued_ns = ls_later(when->woken_ns, cut);
   __u32 tid = thread->tid;
   struct ls_processor* here = ls_this_processor();
   /* A thread that waited for a processor when the recording began has not been woken, and its
@@ -466,23 +471,24 @@ static __always_inline void ls_blame_wait(const struct ls_off_cpu* thread, __u64
   here->key.wait.labels = thread->blame_labels;
   here->key.wait.pid = thread->pid;
   here->key.wait.life = thread->life;
-  here->key.wait.system_call = ls_reason_in_part(thread, thread->part);
+  here->key.wait.generation = ls_generation_of(when->window);
+  here->key.wait.system_call = ls_reason_in_part(thread, thread->part, when->window);
   here->key.wait.part = thread->part;
   if (woken) {
-    here->key.who = ls_owner_holds(woken, left_ns) ? woken->owner.who : woken->waker;
-    ls_blame(&here->key, woken, woken_ns - left_ns);
+    here->key.who = ls_owner_holds(woken, when->left_ns) ? woken->owner.who : woken->waker;
+    if (when->woken_ns > from_ns) ls_blame(&here->key, woken, when->woken_ns - from_ns);
     woken->waker.kind = LS_BLAME_UNKNOWN;
     woken->owner.who_lets_go.lock = 0;
   }
-  if (now <= woken_ns) return;
-  here->key.wait.system_call = ls_reason_in_part(thread, LS_PART_RUNNABLE);
+  if (when->now <= queued_ns) return;
+  here->key.wait.system_call = ls_reason_in_part(thread, LS_PART_RUNNABLE, when->window);
   if (thread->system_call == LS_CALL_THROTTLED) {
     here->key.wait.part = LS_PART_RUNNABLE;
     here->key.who = (struct ls_blamed){.kind = LS_BLAME_QUOTA};
-    ls_blame(&here->key, woken, now - woken_ns);
+    ls_blame(&here->key, woken, when->now - queued_ns);
     return;
   }
-  ls_blame_turns(here, woken, woken_ns, now);
+  ls_blame_turns(here, woken, queued_ns, when->now);
 }
 
 #endif /* LABELSCOPE_BPF_BLAME_BPF_H */

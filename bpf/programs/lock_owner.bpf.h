@@ -276,14 +276,6 @@ static __always_inline __u64 ls_labels_of_owner(struct task_struct* owner, __u64
   return ls_labels_of_running(ls_thread_pointer(owner), ids);
 }
 
-/* Who has let go of which lock: has woken a thread that waited for it. Both words of a rwlock are
- * in one piece of 8 bytes, so the address counts in these. */
-struct ls_letting_go {
-  __u64 lock;
-  __u32 pid; /* as the kernel counts */
-  __u32 tid;
-};
-
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __type(key, struct ls_letting_go);
@@ -296,13 +288,6 @@ struct {
 static __always_inline _Bool ls_is_readable(__u64 labels) {
   return labels == LS_UNLABELLED || labels >= LS_FIRST_LABEL_NUMBER;
 }
-
-/* The owner of a lock. */
-struct ls_owner {
-  struct ls_blamed who;
-  struct ls_letting_go
-      who_lets_go; /* the entry that it would have; `lock` is 0 if none is needed */
-};
 
 /* Says who holds the lock for which the current thread `task` is about to wait, if it waits for one
  * and its owner can be known. `pid` is its process, as labelscope counts. */

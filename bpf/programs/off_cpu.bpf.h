@@ -71,25 +71,63 @@ static __always_inline void ls_lose_drawn(struct ls_off_cpu* thread, __u32 count
   if (lost) ls_count_other(counter);
 }
 
-/* Adds the waits that have come while the labels were missing, now that they have a number. */
-static __always_inline void ls_add_late(struct ls_off_cpu* thread, struct ls_numbers numbers) {
+/* Adds the late waits of a part, whose labels have a number now. */
+static __always_inline void ls_add_late_part(const struct ls_off_cpu* thread,
+                                             struct ls_late_waits* late, __u32 part, __u64 labels,
+                                             __u64 window) {
+  /* A wait of this very thread may come at any point here. It adds its length before it counts.
+   * The next wait after the count is 0 has a reason of its own. */
+  if (*(volatile __u64*)&late->count[part] == 0) return;
+  __s32 call = *(volatile __s32*)&late->system_call[part];
+  __u64 count = ls_take(&late->count[part]);
+  __u64 ns = ls_take(&late->ns[part]);
+  if (count == 0) return;
+  struct ls_wait_key key = {.labels = labels,
+                            .pid = thread->pid,
+                            .life = thread->life,
+                            .system_call = call,
+                            .part = part,
+                            .generation = ls_generation_of(window)};
+  ls_add_waits(&key, ns, count, ns / count);
+}
+
+/* Adds the waits that have come while the labels were missing, now that they have a number. Those
+ * of a window that has ended are user space's: it may have taken them already, and learns from here
+ * what they were if it has not. (A thread that loses its processor for kQuiet behind ls_window(),
+ * with a cut in that time, adds what user space has taken, too. This is as rare as it is little
+ * time.) */
+__noinline int ls_add_late(__u32 tid, __u64 labels, __u64 blame_labels) {
+  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+  if (!thread) return 0;
+  const __u64 window = ls_window();
+  if (thread->divided.labels == LS_LABELS_LATER) thread->divided.labels = labels;
 #pragma unroll
-  for (__u32 part = 0; part < LS_WAIT_PARTS; part++) {
-    /* A wait of this very thread may come at any point here. It adds its length before it counts.
-     * The next wait after the count is 0 has a reason of its own. */
-    if (*(volatile __u64*)&thread->late_count[part] == 0) continue;
-    __s32 call = *(volatile __s32*)&thread->late_call[part];
-    __u64 count = ls_take(&thread->late_count[part]);
-    __u64 ns = ls_take(&thread->late_ns[part]);
-    if (count == 0) continue;
-    struct ls_wait_key key = {.labels = numbers.labels,
-                              .pid = thread->pid,
-                              .life = thread->life,
-                              .system_call = call,
-                              .part = part};
-    ls_add_waits(&key, ns, count);
+  for (__u32 slot = 0; slot < LS_WINDOW_SLOTS; slot++) {
+    struct ls_late_waits* late = &thread->late[slot];
+    if (late->cut_ns != ls_cut_of(window)) {
+      if (late->labels == 0) late->labels = labels;
+      continue;
+    }
+#pragma unroll
+    for (__u32 part = 0; part < LS_WAIT_PARTS; part++)
+      ls_add_late_part(thread, late, part, labels, window);
   }
-  if (config.blame) ls_blame_late(thread, numbers.blame);
+  if (config.blame) ls_blame_late(thread, blame_labels);
+  return 0;
+}
+
+/* Returns where waits are added up whose labels are missing. Only a thread that leaves its
+ * processor, or comes back to it, calls this. */
+static __always_inline struct ls_late_waits* ls_late_in(struct ls_off_cpu* thread, __u64 window) {
+  struct ls_late_waits* late = &thread->late[ls_slot_in(window)];
+  if (late->cut_ns == ls_cut_of(window)) return late;
+  /* User space has had what is there. */
+#pragma unroll
+  for (__u32 part = 0; part < LS_WAIT_PARTS; part++) late->ns[part] = late->count[part] = 0;
+  late->labels = 0;
+  late->life = thread->life;
+  late->cut_ns = ls_cut_of(window);
+  return late;
 }
 
 /* Sets what the labels are of a wait. */
@@ -112,11 +150,12 @@ static __always_inline void ls_add_held_part(struct ls_off_cpu* thread, __u32 pa
                             .pid = thread->pid,
                             .life = thread->life,
                             .system_call = held->system_call,
-                            .part = part};
+                            .part = part,
+                            .generation = ls_generation_of(ls_window())};
   if (held->count[part] == 0) return;
   __u64 count = ls_take(&held->count[part]);
   __u64 ns = ls_take(&held->ns[part]);
-  if (count == 0 || ls_try_waits(&key, ns, count)) return;
+  if (count == 0 || ls_try_waits(&key, ns, count, ns / count)) return;
   if (lose) {
     ls_lose_waits(part, ns, count);
   } else {
@@ -156,22 +195,41 @@ __noinline int ls_hold_wait(__u32 tid, __u32 part, __u64 ns) {
   return 0;
 }
 
+/* A part of a wait that has ended. */
+struct ls_ended_part {
+  __u64 length;
+  __u64 ns; /* so much of it is in this window */
+};
+
+/* The part that lasted from one moment until another. */
+static __always_inline struct ls_ended_part ls_part_of(__u64 from, __u64 until, __u64 cut) {
+  struct ls_ended_part part = {};
+  if (until <= from) return part;
+  part.length = until - from;
+  if (until > cut) part.ns = until - ls_later(from, cut);
+  return part;
+}
+
 /* Adds one part of a wait that has ended, and returns its weight as a sample. */
-static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, __u64 ns,
-                                         __u64 unit, __u32 chance) {
-  if (ns == 0 || part >= LS_WAIT_PARTS) return 0;
-  thread->account.ns[part] += ns;
+static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part,
+                                         struct ls_ended_part ended, __u64 window, __u64 unit,
+                                         __u32 chance) {
+  const __u64 ns = ended.ns;
+  if (ended.length == 0 || part >= LS_WAIT_PARTS) return 0;
+  thread->account.in[ls_slot_in(window)].ns[part] += ns;
   if (thread->labels == LS_LABELS_LATER) {
-    thread->late_call[part] = ls_reason_in_part(thread, part);
-    __sync_fetch_and_add(&thread->late_ns[part], ns);
-    __sync_fetch_and_add(&thread->late_count[part], 1);
+    struct ls_late_waits* late = ls_late_in(thread, window);
+    late->system_call[part] = ls_reason_in_part(thread, part, window);
+    __sync_fetch_and_add(&late->ns[part], ns);
+    __sync_fetch_and_add(&late->count[part], 1);
   } else {
     struct ls_wait_key key = {.labels = thread->labels,
                               .pid = thread->pid,
                               .life = thread->life,
                               .system_call = thread->system_call,
-                              .part = part};
-    if (!ls_try_waits(&key, ns, 1))
+                              .part = part,
+                              .generation = ls_generation_of(window)};
+    if (!ls_try_waits(&key, ns, 1, ended.length))
       ls_hold_wait(thread->tid, part, ns);
     else if (thread->held.labels != 0)
       ls_add_held(thread->tid, 0);
@@ -182,28 +240,60 @@ static __always_inline __u64 ls_add_part(struct ls_off_cpu* thread, __u32 part, 
 }
 
 /* Adds a wait that was not seen whole. It takes no sample of it, and blames nobody. */
-static __always_inline void ls_add_unseen(struct ls_off_cpu* thread, __u32 part, __u64 ns) {
+static __always_inline void ls_add_unseen(struct ls_off_cpu* thread, __u32 part,
+                                          struct ls_ended_part ended, __u64 window) {
   struct ls_wait_key key = {.labels = thread->labels,
                             .pid = thread->pid,
                             .life = thread->life,
                             .system_call = thread->system_call,
-                            .part = part};
-  if (ns == 0 || part >= LS_WAIT_PARTS) return;
+                            .part = part,
+                            .generation = ls_generation_of(window)};
+  if (ended.length == 0 || part >= LS_WAIT_PARTS) return;
   if (key.labels == LS_LABELS_LATER) key.labels = LS_UNREADABLE_NOT_RESIDENT;
-  thread->account.ns[part] += ns;
-  ls_add_waits(&key, ns, 1);
+  thread->account.in[ls_slot_in(window)].ns[part] += ended.ns;
+  ls_add_waits(&key, ended.ns, 1, ended.length);
 }
 
 /* What follows is rare, and each is a function that the verifier looks at by itself: it has enough
  * to do with on_switch(). */
 
-/* A thread leaves its processor for the first time. Its entry would take half of the stack. */
+/* The entry of a thread of which nothing is known, which would be too large for the stack. Nothing
+ * writes here. It is made of numbers, because the kernel looks for its own types in variables. */
+static __u64 ls_no_thread[sizeof(struct ls_off_cpu) / 8];
+
+/* A thread becomes known `now`, and whatever else had its number is forgotten. */
 __noinline int ls_add_thread(__u32 tid, __u32 pid, __u32 life, __u64 ran_ns, __u64 now) {
-  struct ls_off_cpu fresh = {
-      .pid = pid, .tid = tid, .life = life, .account = {.begun_ns = now, .begun_ran_ns = ran_ns}};
-  if (bpf_map_update_elem(&off_cpu_threads, &tid, &fresh, BPF_NOEXIST))
-    ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
+  struct ls_off_cpu* thread = 0;
+  if (!bpf_map_update_elem(&off_cpu_threads, &tid, &ls_no_thread, BPF_ANY))
+    thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
   ls_forget_woken(tid);
+  if (!thread) {
+    ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
+    return 0;
+  }
+  thread->pid = pid;
+  thread->tid = tid;
+  thread->life = life;
+  thread->account.begun_ns = now;
+  thread->account.begun_ran_ns = ran_ns;
+  return 0;
+}
+
+/* A thread comes back from a wait that was open at the cut at which the window has begun. It leaves
+ * what user space has to know of that before it gives up `left_ns`. */
+__noinline int ls_divide(__u32 tid, __u64 window) {
+  struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
+  if (!thread) return 0;
+  struct ls_divided_wait* divided = &thread->divided;
+  divided->left_ns = thread->left_ns;
+  divided->woken_ns = thread->woken_ns;
+  divided->left_ran_ns = thread->left_ran_ns;
+  divided->labels = thread->labels;
+  divided->life = thread->life;
+  divided->system_call = thread->system_call;
+  divided->part = thread->part;
+  /* What is behind this instruction is not seen before it. */
+  __sync_lock_test_and_set(&divided->cut_ns, ls_cut_of(window));
   return 0;
 }
 
@@ -215,10 +305,13 @@ __noinline int ls_return_unseen(__u32 tid, __u64 ran_ns, __u64 now) {
   __u64 ran = ran_ns > thread->left_ran_ns ? ran_ns - thread->left_ran_ns : 0;
   __u64 back = ran < now - left ? now - ran : left;
   __u64 woken = thread->woken_ns >= left && thread->woken_ns < back ? thread->woken_ns : back;
+  const __u64 window = ls_window();
+  const __u64 cut = ls_cut_of(window);
   ls_count_other(LS_COUNT_SWITCHES_NOT_SEEN);
-  thread->account.waits++;
-  ls_add_unseen(thread, thread->part, woken - left);
-  ls_add_unseen(thread, LS_PART_RUNNABLE, back - woken);
+  if (left < cut) ls_divide(tid, window);
+  thread->account.in[ls_slot_in(window)].waits++;
+  ls_add_unseen(thread, thread->part, ls_part_of(left, woken, cut), window);
+  ls_add_unseen(thread, LS_PART_RUNNABLE, ls_part_of(woken, back, cut), window);
   return 0;
 }
 
@@ -229,12 +322,15 @@ __noinline int ls_leave_unseen(__u32 tid, __s32 system_call, __u64 ran_ns, __u64
   if (!thread) return 0;
   __u64 ran = ran_ns - thread->left_ran_ns;
   if (thread->came_ns == 0 || now - thread->came_ns <= ran) return 0;
+  const __u64 window = ls_window();
+  const __u64 away = now - thread->came_ns - ran;
   ls_count_other(LS_COUNT_SWITCHES_NOT_SEEN);
-  thread->account.waits++;
+  thread->account.in[ls_slot_in(window)].waits++;
   ls_set_labels(thread, ls_without_labels(LS_UNREADABLE_VANISHED));
   thread->system_call = system_call;
   __u32 part = system_call == LS_CALL_NONE ? LS_PART_RUNNABLE : LS_PART_WAITING;
-  ls_add_unseen(thread, part, now - thread->came_ns - ran);
+  /* When it was away is not known, so this counts as of now. */
+  ls_add_unseen(thread, part, (struct ls_ended_part){away, away}, window);
   return 0;
 }
 
@@ -243,7 +339,7 @@ __noinline int ls_leave_unseen(__u32 tid, __s32 system_call, __u64 ran_ns, __u64
 __noinline int ls_begin_life(__u32 tid, __u32 life) {
   struct ls_off_cpu* thread = bpf_map_lookup_elem(&off_cpu_threads, &tid);
   if (!thread) return 0;
-  ls_add_late(thread, ls_without_labels(LS_UNREADABLE_VANISHED));
+  ls_add_late(tid, LS_UNREADABLE_VANISHED, LS_UNREADABLE_VANISHED);
   ls_add_held(tid, 1);
   ls_lose_drawn(thread, LS_COUNT_WAITS_OF_ENDED);
   thread->life = life;
@@ -259,6 +355,8 @@ __noinline int ls_send_account(__u32 tid, __u64 ran_ns, __u64 now, __u32 exits) 
   struct ls_thread_waits waits = {
       .record = {.size = sizeof(waits), .type = LS_RECORD_THREAD_WAITS},
       .account = thread->account,
+      .divided = thread->divided,
+      .late = thread->late[ls_slot_in(ls_window()) ^ 1],
       .ended_ns = now,
       .thread_ns = ran_ns,
       .pid = thread->pid,
@@ -393,25 +491,29 @@ static __always_inline void ls_return(struct task_struct* task, struct ls_ids id
     return;
   }
   thread->came_ns = now;
-  /* If no wake-up was seen, the thread has waited until now. */
-  __u64 woken = thread->woken_ns >= thread->left_ns ? thread->woken_ns : now;
-  if (thread->woken_ns == 0) ls_count_other(LS_COUNT_WAKEUPS_NOT_SEEN);
   /* User space may have added the entry after `now` was read. */
-  __u64 waited = woken > thread->left_ns ? woken - thread->left_ns : 0;
-  __u64 queued = now > woken ? now - woken : 0;
+  struct ls_moments when = {
+      .left_ns = thread->left_ns, .woken_ns = now, .now = now, .window = ls_window()};
+  if (thread->woken_ns >= when.left_ns) when.woken_ns = thread->woken_ns;
+  if (thread->woken_ns == 0) ls_count_other(LS_COUNT_WAKEUPS_NOT_SEEN);
+  const __u64 cut = ls_cut_of(when.window);
+  const struct ls_ended_part waited = ls_part_of(when.left_ns, when.woken_ns, cut);
+  const struct ls_ended_part queued = ls_part_of(when.woken_ns, now, cut);
   if (ls_stays_missing(thread, now))
     ls_set_labels(thread, ls_without_labels(thread->failed_labels));
-  if (config.blame) ls_blame_wait(thread, thread->left_ns, woken, now);
-  thread->left_ns = 0;
-  thread->account.waits++;
+  if (config.blame) ls_blame_wait(thread, &when);
+  if (when.left_ns < cut) ls_divide(ids.tid, when.window);
+  *(volatile __u64*)&thread->left_ns = 0;
+  thread->account.in[ls_slot_in(when.window)].waits++;
   __u32 zero = 0;
   const __u64* unit = bpf_map_lookup_elem(&off_cpu_unit, &zero);
   if (!unit) return;
   /* Each part needs a number of its own, but not one that is independent of the other's. A product
    * with an odd number takes each value once. */
   __u32 chance = bpf_get_prandom_u32();
-  __u64 drawn = ls_add_part(thread, thread->part, waited, *unit, chance);
-  drawn |= ls_add_part(thread, LS_PART_RUNNABLE, queued, *unit, chance * 0x9e3779b1U);
+  __u64 drawn = ls_add_part(thread, thread->part, waited, when.window, *unit, chance);
+  drawn |= ls_add_part(thread, LS_PART_RUNNABLE, queued, when.window, *unit,
+                       chance * 0x9e3779b1U);
   if (!drawn && thread->labels != LS_LABELS_LATER) return;
   /* The thread has not been in user mode since, so the sample that is scheduled takes it along. */
   if (thread->at_work) return;
@@ -419,7 +521,7 @@ static __always_inline void ls_return(struct task_struct* task, struct ls_ids id
   if (task->flags & LS_TASK_EXITING ||
       ls_schedule_resume(task, &thread->work, &off_cpu_threads, ls_sample_wait)) {
     thread->at_work = 0;
-    ls_add_late(thread, ls_without_labels(LS_UNREADABLE_NOT_RESIDENT));
+    ls_add_late(ids.tid, LS_UNREADABLE_NOT_RESIDENT, LS_UNREADABLE_NOT_RESIDENT);
     ls_lose_drawn(thread, LS_COUNT_WAITS_REFUSED);
   }
 }
@@ -479,7 +581,7 @@ int on_waiter_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct ls_ids ids = ls_ids_of((struct task_struct*)ctx->args[0], config.pid_namespace);
   struct ls_off_cpu* thread = ls_off_cpu_of(ids);
   if (!thread) return 0;
-  ls_add_late(thread, ls_without_labels(LS_UNREADABLE_VANISHED));
+  ls_add_late(ids.tid, LS_UNREADABLE_VANISHED, LS_UNREADABLE_VANISHED);
   ls_lose_drawn(thread, LS_COUNT_WAITS_OF_ENDED);
   thread->exits = 1;
   /* Its numbers in a pid namespace may be gone when it leaves its last processor. Who waits for its
@@ -509,20 +611,17 @@ int BPF_PROG(on_wakeup_new, struct task_struct* task) {
   struct ls_ids ids = ls_ids_of_argument(task);
   struct ls_found_process found = ls_find_process(ids.pid);
   if (ids.pid == 0 || !ls_is_recorded(&found)) return 0;
-  struct ls_off_cpu fresh = {.pid = ids.pid,
-                             .tid = ids.tid,
-                             .life = *found.life,
-                             .left_ns = bpf_ktime_get_ns(),
-                             .labels = LS_LABELS_LATER,
-                             .blame_labels = LS_LABELS_LATER,
-                             .system_call = LS_CALL_NONE};
-  fresh.woken_ns = fresh.left_ns;
-  fresh.left_ran_ns = task->se.sum_exec_runtime;
-  fresh.account.begun_ns = fresh.left_ns;
-  fresh.account.begun_ran_ns = fresh.left_ran_ns;
-  if (bpf_map_update_elem(&off_cpu_threads, &ids.tid, &fresh, BPF_ANY))
-    ls_count_other(LS_COUNT_WAITS_WITHOUT_ROOM);
-  ls_forget_woken(ids.tid);
+  const __u64 now = bpf_ktime_get_ns();
+  const __u64 ran_ns = task->se.sum_exec_runtime;
+  ls_add_thread(ids.tid, ids.pid, *found.life, ran_ns, now);
+  struct ls_off_cpu* fresh = bpf_map_lookup_elem(&off_cpu_threads, &ids.tid);
+  if (!fresh) return 0;
+  fresh->labels = LS_LABELS_LATER;
+  fresh->blame_labels = LS_LABELS_LATER;
+  fresh->system_call = LS_CALL_NONE;
+  fresh->left_ran_ns = ran_ns;
+  fresh->woken_ns = now;
+  fresh->left_ns = now;
   return 0;
 }
 
@@ -572,7 +671,7 @@ static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
     ls_set_labels(thread, numbers);
     if (thread->last_labels == LS_LABELS_LATER || numbers.labels >= LS_FIRST_LABEL_NUMBER)
       thread->last_labels = numbers.blame;
-    ls_add_late(thread, numbers);
+    ls_add_late(tid, numbers.labels, numbers.blame);
   }
   own->sample.time_ns = bpf_ktime_get_ns();
   own->sample.retry_id = 0;
@@ -608,7 +707,7 @@ static int ls_sample_wait(struct bpf_map* map, void* key, void* value) {
   }
   /* From here on a wait schedules work of its own. */
   thread->at_work = 0;
-  ls_add_late(thread, ls_without_labels(LS_UNREADABLE_NOT_RESIDENT));
+  ls_add_late(thread->tid, LS_UNREADABLE_NOT_RESIDENT, LS_UNREADABLE_NOT_RESIDENT);
   /* Reading memory may wait, too. What is drawn of that behind the sending has no sample. */
   ls_lose_drawn(thread, LS_COUNT_WAITS_REFUSED);
   return 0;

@@ -15,6 +15,8 @@
  *   generation 0   |--- totals are added ----|- quiet -| taken out
  *   generation 1                             |--------- totals are added ----------|- quiet -| ...
  *
+ * The generation is a part of the window (wait_window.bpf.h), and a cut changes it, too.
+ *
  * It changes the generation of what is added from then on, and takes out those of the old one some
  * time later, when no program can still be about to add to one that it has found. For the same
  * reason the kernel forgets the numbers that have not come for longest: a label set that comes
@@ -22,7 +24,7 @@
 #ifndef LABELSCOPE_BPF_WAIT_TOTALS_BPF_H
 #define LABELSCOPE_BPF_WAIT_TOTALS_BPF_H
 
-#include "bpf/programs/retry.bpf.h"
+#include "bpf/programs/wait_window.bpf.h"
 
 /* All waits that have ended. Its memory is there from the beginning, like that of every map which a
  * switch or a wake-up adds to: with interrupts off the kernel cannot get more, and what it keeps
@@ -34,14 +36,6 @@ struct {
   __uint(max_entries, 1);
 } wait_totals SEC(".maps");
 
-/* The generation of totals that are added now. */
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __type(key, __u32);
-  __type(value, __u32);
-  __uint(max_entries, 1);
-} wait_generation SEC(".maps");
-
 /* What is known of totals beside their maps. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -52,10 +46,6 @@ struct {
 
 /* The numbers of label sets that user space has been sent. Those that have not come for longest
  * make room for others. */
-struct ls_published {
-  __u64 blame; /* number of the same labels in blame */
-  __u64 by_choice; /* whether that is one of LS_CHOICE_OF_BLAME */
-};
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __type(key, __u64);
@@ -77,12 +67,6 @@ static struct ls_wait_total ls_no_waits;
 /* Takes all of a sum to which programs add. */
 static __always_inline __u64 ls_take(__u64* sum) { return __sync_lock_test_and_set(sum, 0); }
 
-static __always_inline __u32 ls_generation(void) {
-  __u32 zero = 0;
-  const __u32* generation = bpf_map_lookup_elem(&wait_generation, &zero);
-  return generation ? *generation : 0;
-}
-
 static __always_inline struct ls_totals_made* ls_totals_made(void) {
   __u32 zero = 0;
   return bpf_map_lookup_elem(&totals_made, &zero);
@@ -95,10 +79,10 @@ static __always_inline void ls_lose_waits(__u32 part, __u64 ns, __u64 count) {
   ls_add_other(LS_COUNT_WAITS_WITHOUT_TOTAL, count);
 }
 
-/* Adds `count` waits that are `ns` long together, unless there is no room for their total. It sets
- * the generation of the key. */
-static __always_inline _Bool ls_try_waits(struct ls_wait_key* key, __u64 ns, __u64 count) {
-  key->generation = ls_generation();
+/* Adds `count` waits that are `ns` long together, unless there is no room for their total. `length`
+ * is that of each: a part of it may be in a window before. */
+static __always_inline _Bool ls_try_waits(struct ls_wait_key* key, __u64 ns, __u64 count,
+                                          __u64 length) {
   struct ls_wait_total* total = bpf_map_lookup_elem(&wait_totals, key);
   if (!total) {
     struct ls_totals_made* made = ls_totals_made();
@@ -109,13 +93,14 @@ static __always_inline _Bool ls_try_waits(struct ls_wait_key* key, __u64 ns, __u
   }
   __sync_fetch_and_add(&total->ns, ns);
   __sync_fetch_and_add(&total->count, count);
-  __u32 bucket = ls_wait_bucket(ns / count);
+  __u32 bucket = ls_wait_bucket(length);
   if (bucket < LS_WAIT_BUCKETS) __sync_fetch_and_add(&total->log2[bucket], count);
   return 1;
 }
 
-static __always_inline void ls_add_waits(struct ls_wait_key* key, __u64 ns, __u64 count) {
-  if (!ls_try_waits(key, ns, count)) ls_lose_waits(key->part, ns, count);
+static __always_inline void ls_add_waits(struct ls_wait_key* key, __u64 ns, __u64 count,
+                                         __u64 length) {
+  if (!ls_try_waits(key, ns, count, length)) ls_lose_waits(key->part, ns, count);
 }
 
 /* Returns whether blame is by some of the labels. */

@@ -21,7 +21,12 @@ using std::chrono::milliseconds;
 
 int LoadedSampler::on_record(void* self, void* data, std::size_t size) {
   auto* sampler = static_cast<LoadedSampler*>(self);
-  sampler->take({static_cast<const std::byte*>(data), size});
+  const std::span bytes(static_cast<const std::byte*>(data), size);
+  if (sampler->keeps_) {
+    sampler->kept_.keep(bytes);
+  } else {
+    sampler->take(bytes);
+  }
   // This makes consume() return to its caller once in a while, however fast new records come.
   sampler->taken_bytes_ += size;
   return sampler->taken_bytes_ > sampler->ring_bytes_ ? -EAGAIN : 0;
@@ -48,11 +53,52 @@ void LoadedSampler::take(std::span<const std::byte> bytes) {
   } else if (auto* waits = std::get_if<ThreadWaitsRecord>(&*record)) {
     if (waits_) waits_->on_thread_end(*waits);
   } else if (auto* set = std::get_if<LabelSetRecord>(&*record)) {
-    label_bytes_.clear();
-    append_label_bytes(set->labels, label_bytes_);
-    handler_->on_label_set(set->process, set->number, label_bytes_,
-                           set->choice == LS_CHOICE_OF_BLAME);
+    take_label_set(*set);
   }
+}
+
+void LoadedSampler::take_label_set(const LabelSetRecord& set) {
+  label_bytes_.clear();
+  append_label_bytes(set.labels, label_bytes_);
+  handler_->on_label_set(set.process, set.number, label_bytes_, set.choice == LS_CHOICE_OF_BLAME);
+}
+
+// Of the records that are kept for the next window, this one needs the labels of its totals, and
+// the accounts of threads that have ended. A label set of a process that has begun since is not
+// wanted yet.
+void LoadedSampler::take_early(std::span<const std::byte> bytes) {
+  auto record = decode_record(bytes);
+  if (!record) return;  // it is counted when it is taken
+  if (auto* waits = std::get_if<ThreadWaitsRecord>(&*record)) {
+    waits_->on_thread_end(*waits);
+  } else if (auto* set = std::get_if<LabelSetRecord>(&*record)) {
+    const bool is_known = processes_->contains(set->process.pid) &&
+                          key_of(set->process.pid) == set->process;
+    if (is_known) take_label_set(*set);
+  }
+}
+
+// Moves what is in the ring to kept_. Records may come as fast as they are moved.
+Status LoadedSampler::keep_for_later() {
+  constexpr int kMostRounds = 4;
+  keeps_ = true;
+  Status status;
+  for (int round = 0; round < kMostRounds && status; ++round) {
+    status = read_ring();
+    if (!more_) break;
+  }
+  keeps_ = false;
+  kept_.each([this](std::span<const std::byte> bytes) { take_early(bytes); });
+  return status;
+}
+
+// The accounts of threads that have ended were taken early.
+void LoadedSampler::take_kept() {
+  kept_.take().each([this](std::span<const std::byte> bytes) {
+    const auto record = decode_record(bytes);
+    if (record && std::holds_alternative<ThreadWaitsRecord>(*record)) return;
+    take(bytes);
+  });
 }
 
 void LoadedSampler::take_sample(const SampleRecord& sample, std::span<const std::byte> bytes) {
@@ -183,13 +229,19 @@ Status LoadedSampler::wait(milliseconds timeout) {
   return {};
 }
 
-Status LoadedSampler::consume(EventHandler& handler) {
-  handler_ = &handler;
+Status LoadedSampler::read_ring() {
   taken_bytes_ = 0;
-  const std::uint64_t now_ns = monotonic_ns();
-  int result = ring_buffer__consume(ring_);
+  const int result = ring_buffer__consume(ring_);
   more_ = result == -EAGAIN;
   if (result < 0 && !more_) return system_error(-result, "cannot read the ring buffer");
+  return {};
+}
+
+Status LoadedSampler::consume(EventHandler& handler) {
+  handler_ = &handler;
+  const std::uint64_t now_ns = monotonic_ns();
+  take_kept();
+  if (Status status = read_ring(); !status) return status;
   if (Status status = look_at_counters(); !status) return status;
   // What was mapped later may belong behind records that have not been read.
   reports_->take(more_ ? 0 : now_ns, handler);
@@ -202,7 +254,8 @@ Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
   if (events_->until_change() == milliseconds(0)) events_->change_rates(object_->samples_by_cpu());
   // Where only waits are sampled, no event takes part in that.
   if (events_->samples()) events_->look_at_processors();
-  if (Status status = wait(more_ ? milliseconds(0) : timeout); !status) return status;
+  const bool has_more = more_ || !kept_.empty();
+  if (Status status = wait(has_more ? milliseconds(0) : timeout); !status) return status;
   return consume(handler);
 }
 

@@ -8,6 +8,8 @@
 //                               +-- THREAD_WAITS ------------> SampledWaits
 //                               +-- LABEL_SET ---------------------------> handler
 //
+// While a recording of waits is cut, records wait in KeptRecords: they are of the next window.
+//
 //   rings of the perf events --> MappingReports ----------------------------> handler, tables
 //
 // The tables are those of a way to take stacks (stack_tables.h). sampler.cc begins and ends, and
@@ -28,6 +30,7 @@
 
 #include "bpf/load/bpf_object.h"
 #include "bpf/sampling/held_samples.h"
+#include "bpf/sampling/kept_records.h"
 #include "bpf/sampling/mapping_reports.h"
 #include "bpf/sampling/perf_events.h"
 #include "bpf/sampling/process_table.h"
@@ -87,10 +90,16 @@ class LoadedSampler final : public BpfSampler {
   Status wake_on(int fd) override;
   Status drain(EventHandler& handler, std::chrono::milliseconds timeout) override;
   Status cut(EventHandler& handler) override;
+  std::vector<std::uint64_t> label_numbers_in_use() const override {
+    return waits_ ? waits_->labels_in_use() : std::vector<std::uint64_t>{};
+  }
+  void forget_label_numbers(std::span<const std::uint64_t> numbers) override {
+    if (waits_) object_->forget_label_numbers(numbers);
+  }
   Status stop(EventHandler& handler) override;
   Counters counters() const override;
   std::string_view event_name() const override { return events_->name(); }
-  Span span() const override { return {began_ns_, ended_ns_}; }
+  Span span() const override { return {began_ns_, ended_ns_, waits_ ? waits_->cut_ns() : 0}; }
   std::vector<std::string> remarks() const override { return events_->remarks(); }
   std::vector<WaitTotal> wait_totals() const override {
     return waits_ ? waits_->totals() : std::vector<WaitTotal>{};
@@ -117,6 +126,12 @@ class LoadedSampler final : public BpfSampler {
   // What takes records, and waits for them (drain.cc).
   static int on_record(void* self, void* data, std::size_t size);
   void take(std::span<const std::byte> bytes);
+  void take_label_set(const LabelSetRecord& set);
+  Status read_ring();
+  Status keep_for_later();
+  void take_early(std::span<const std::byte> bytes);
+  void take_kept();
+  Status cut_waits(EventHandler& handler, const ThreadTimes::ByProcess& times);
   void take_sample(const SampleRecord& sample, std::span<const std::byte> bytes);
   void take_answer(const AnswerRecord& answer);
   void take_thread_end(const ThreadEndRecord& end);
@@ -156,6 +171,9 @@ class LoadedSampler final : public BpfSampler {
   std::vector<std::byte> label_bytes_;
   std::size_t taken_bytes_ = 0;  // bytes that the current consume() has taken
   bool more_ = false;            // the last consume() ended before the ring was empty
+  // Records of the next window, which have come before this one could be handed out.
+  KeptRecords kept_;
+  bool keeps_ = false;
   std::uint64_t answers_ = 0;
   // This counts, by outcome, the answers whose samples were not held because there was no room.
   // These samples went out as vanished, so the counters move them from the outcome that the kernel

@@ -29,6 +29,34 @@ Status SampledWaits::begin() {
   return {};
 }
 
+void SampledWaits::on_thread_end(const ThreadWaitsRecord& record) {
+  if (waiting_.is_cutting()) {
+    ended_at_cut_.push_back(thread_at(waiting_.cut(), record));
+  } else {
+    accounts_.end(record);
+  }
+}
+
+void SampledWaits::hand_out_open(EventHandler& handler, const Sample& sample) {
+  ++open_count_;
+  ++open_outcomes_[sample.outcome];
+  handler.on_sample(sample);
+}
+
+Status SampledWaits::end_cut(EventHandler& handler, const ThreadTimes::ByProcess& times,
+                             const std::function<ProcessKey(Pid)>& key_of) {
+  const auto hand_out = [&](const ThreadAtCut& thread, const WaitParts& open) {
+    waiting_.take_at_cut(thread, open, [&](const Sample& sample) { hand_out_open(handler, sample); });
+  };
+  ledgers_ = accounts_.cut(waiting_.cut(), at_cut_, ended_at_cut_, times, key_of, hand_out);
+  waiting_.forget_idle(at_cut_, times);
+  at_cut_ = {};
+  ended_at_cut_ = {};
+  totals_ = waiting_.lost_since();
+  blame_ = {};
+  return waiting_.take_old(handler);
+}
+
 void SampledWaits::on_rename(Pid pid, Tid former) {
   accounts_.forget(Tid{raw(pid)});
   accounts_.forget(former);
@@ -56,14 +84,11 @@ bool SampledWaits::is_sampling() const {
 }
 
 void SampledWaits::take(EventHandler& handler) {
+  waiting_.settle_late();
   totals_ = waiting_.totals();
   blame_ = waiting_.blame();
   ledgers_ = accounts_.take();
-  waiting_.take_open([&](const Sample& sample) {
-    ++open_count_;
-    ++open_outcomes_[sample.outcome];
-    handler.on_sample(sample);
-  });
+  waiting_.take_open([&](const Sample& sample) { hand_out_open(handler, sample); });
 }
 
 void SampledWaits::add_counts(Counters& counters) const {

@@ -5,11 +5,18 @@
 //   end(), freeze()               waits cease to count, then the CPU time of each thread is read
 //   take()                        totals, ledgers, and a sample of each wait that has not ended
 //
+// In between the recording may be cut into windows:
+//
+//   begin_cut()                   waits that end later count in the next window
+//   look_at_cut()                 no program adds to the last one any more: what threads have of it
+//   end_cut()                     what take() has, of the last window
+//
 // WaitingThreads and WaitAccounts describe the two halves.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <span>
 #include <utility>
@@ -38,10 +45,20 @@ class SampledWaits {
   // As WaitingThreads::work().
   Status work(EventHandler& handler, bool all_read) { return waiting_.work(handler, all_read); }
 
-  void on_thread_end(const ThreadWaitsRecord& record) { accounts_.end(record); }
+  void on_thread_end(const ThreadWaitsRecord& record);
   // The thread goes on under the number of the process's first thread, which has ended.
   void on_rename(Pid pid, Tid former);
   void on_exec(const ProcessRecord& event);
+
+  Status begin_cut() { return waiting_.begin_cut(); }
+  // It lasts until then.
+  void look_at_cut() { at_cut_ = waiting_.read_at_cut(); }
+  // `times` are the CPU times of all threads at the cut. All records of threads that have ended
+  // until look_at_cut() have been given to on_thread_end().
+  Status end_cut(EventHandler& handler, const ThreadTimes::ByProcess& times,
+                 const std::function<ProcessKey(Pid)>& key_of);
+  std::uint64_t cut_ns() const { return waiting_.cut().cut_ns; }
+  std::vector<std::uint64_t> labels_in_use() const { return waiting_.labels_in_use(); }
 
   // Ends the counting of waits, and notes which are open.
   void end();
@@ -54,7 +71,8 @@ class SampledWaits {
   // Takes what the kernel has added up, and hands out samples of the waits that are open.
   void take(EventHandler& handler);
 
-  // Until take(), these are those that there were before end() looked at threads.
+  // All of these are of the last window after end_cut(). Until take(), these are those that there
+  // were before end() looked at threads.
   const std::vector<WaitTotal>& totals() const { return totals_; }
   // These are empty until take().
   const std::vector<BlameTotal>& blame() const { return blame_; }
@@ -62,6 +80,8 @@ class SampledWaits {
   void add_counts(Counters& counters) const;
 
  private:
+  void hand_out_open(EventHandler& handler, const Sample& sample);
+
   BpfObject& object_;
   WaitingThreads waiting_;
   WaitAccounts accounts_;
@@ -71,6 +91,9 @@ class SampledWaits {
   std::vector<WaitTotal> totals_;
   std::vector<BlameTotal> blame_;
   ThreadLedgers ledgers_;
+  // During a cut: threads, and those that have ended since it began.
+  std::vector<ThreadAtCut> at_cut_;
+  std::vector<ThreadAtCut> ended_at_cut_;
 };
 
 }  // namespace labelscope

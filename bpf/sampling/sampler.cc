@@ -149,12 +149,20 @@ void LoadedSampler::freeze_clocks() {
 // or that nobody has waited for, are in no list of threads, but in `endings`: their records come
 // when the kernel frees them, and the clocks of their processes have their time already.
 Status LoadedSampler::cut(EventHandler& handler) {
-  if (waits_) return Error{ErrorCode::kUnsupported, "recordings of waits have one window"};
-  // Records may come as fast as they are taken.
-  constexpr int kMostRounds = 2;
-  for (int round = 0; round < kMostRounds; ++round) {
-    if (Status status = consume(handler); !status) return status;
-    if (!more_) break;
+  const auto consume_most = [&]() -> Status {
+    // Records may come as fast as they are taken.
+    constexpr int kMostRounds = 2;
+    for (int round = 0; round < kMostRounds; ++round) {
+      if (Status status = consume(handler); !status) return status;
+      if (!more_) break;
+    }
+    return {};
+  };
+  if (Status status = consume_most(); !status) return status;
+  if (waits_) {
+    if (Status status = waits_->begin_cut(); !status) return status;
+    // Processes that have waits in this window are known then.
+    if (Status status = consume_most(); !status) return status;
   }
   for (const ls_ending& ending : object_->take_unsent_ends()) {
     ThreadEndRecord end;
@@ -190,7 +198,16 @@ Status LoadedSampler::cut(EventHandler& handler) {
     if (!is_of_recording(process.pid, tid, ending.identity, ending.time_ns)) continue;
     advance(process, {tid, ending.thread_ns, ending.identity});
   }
-  return {};
+  return waits_ ? cut_waits(handler, *all) : Status();
+}
+
+// The window's waits are complete some time behind the cut. What comes until then is kept for the
+// next window.
+Status LoadedSampler::cut_waits(EventHandler& handler, const ThreadTimes::ByProcess& times) {
+  waits_->look_at_cut();
+  Status kept = keep_for_later();
+  Status ended = waits_->end_cut(handler, times, [this](Pid pid) { return key_of(pid); });
+  return kept ? ended : kept;
 }
 
 Status LoadedSampler::stop(EventHandler& handler) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "bpf/load/kernel.h"
+#include "bpf/sampling/wait_values.h"
 #include "bpf/snapshot/task_iterators.h"
 #include "bpf/wire/task_records.h"
 #include "labelscope/unique_fd.h"
@@ -26,9 +26,6 @@ namespace labelscope {
 namespace {
 
 constexpr std::uint64_t kLargestUnit = 1'000'000'000;
-
-constexpr ls_sample_kind kKindOfPart[] = {LS_WAITING, LS_UNINTERRUPTIBLE, LS_RUNNABLE};
-static_assert(std::size(kKindOfPart) == LS_WAIT_PARTS);
 
 std::string thread_path(Pid pid, Tid tid, const char* name) {
   return "/proc/" + std::to_string(raw(pid)) + "/task/" + std::to_string(raw(tid)) + "/" + name;
@@ -109,7 +106,7 @@ Status WaitingThreads::begin() {
 
 Status WaitingThreads::work(EventHandler& handler, bool all_read) {
   if (Status status = hold_budget(); !status) return status;
-  return all_read ? take_out(handler) : Status();
+  return all_read && !is_cutting_ ? take_out(handler) : Status();
 }
 
 Status WaitingThreads::hold_budget() {
@@ -158,7 +155,7 @@ Status WaitingThreads::begin(Pid pid, const WaitAccounts& accounts) {
     if (!waits(state)) continue;
     wait.left_ns = accounts.waits_since(thread, monotonic_ns());
     wait.left_ran_ns = thread.ran_ns;
-    wait.account = {wait.left_ns, thread.ran_ns, {}, 0};
+    wait.account = {wait.left_ns, thread.ran_ns, {}};
     wait.part = state == 'D' ? LS_PART_UNINTERRUPTIBLE : LS_PART_WAITING;
     wait.system_call = system_call_of(pid, thread.tid, state, of_32_bits);
     const auto added = note(thread.tid, wait);
@@ -189,7 +186,7 @@ Status WaitingThreads::begin_queued(const std::vector<ThreadTime>& runnable, ls_
     wait.left_ns = monotonic_ns();
     wait.woken_ns = wait.left_ns;
     wait.left_ran_ns = thread.ran_ns;
-    wait.account = {wait.left_ns, thread.ran_ns, {}, 0};
+    wait.account = {wait.left_ns, thread.ran_ns, {}};
     wait.system_call = LS_CALL_NONE;
     const auto added = note(tid, wait);
     if (!added) return added.error();
@@ -206,22 +203,29 @@ Status WaitingThreads::begin_queued(const std::vector<ThreadTime>& runnable, ls_
 
 // A thread's labels are those of its wait only if it was in that wait all the time in which they
 // were read.
-void WaitingThreads::look() {
+void WaitingThreads::look(const WaitingEntries& first, const Wanted& wanted) {
   std::set<std::int32_t> processes;
-  std::unordered_map<std::int32_t, std::uint64_t> before;
-  for (const auto& [tid, thread] : object_.off_cpu_threads()) {
-    if (thread.left_ns == 0) continue;
-    before[raw(tid)] = thread.left_ns;
-    processes.insert(static_cast<std::int32_t>(thread.pid));
+  for (const auto& [tid, thread] : first) {
+    if (thread.left_ns != 0 && wanted(tid, thread))
+      processes.insert(static_cast<std::int32_t>(thread.pid));
   }
+  if (processes.empty()) return;
+  std::unordered_map<std::int32_t, std::uint64_t> before;
+  for (const auto& [tid, thread] : first) before[raw(tid)] = thread.left_ns;
   std::unordered_map<std::int32_t, SeenThread> threads;
   for (const std::int32_t pid : processes) threads.merge(read_threads(Pid{pid}, true));
   for (const auto& [tid, thread] : object_.off_cpu_threads()) {
     const auto known = before.find(raw(tid));
     const auto read = threads.find(raw(tid));
-    if (known == before.end() || known->second != thread.left_ns || read == threads.end()) continue;
+    if (thread.left_ns == 0 || known == before.end() || known->second != thread.left_ns ||
+        read == threads.end())
+      continue;
     if (!read->second.ran) seen_[raw(tid)] = {thread.left_ns, std::move(read->second)};
   }
+}
+
+void WaitingThreads::look() {
+  look(object_.off_cpu_threads(), [](Tid, const ls_off_cpu&) { return true; });
 }
 
 void WaitingThreads::close(std::uint64_t now_ns, WaitAccounts& accounts) {
@@ -233,129 +237,87 @@ void WaitingThreads::close(std::uint64_t now_ns, WaitAccounts& accounts) {
   });
 }
 
-void WaitingThreads::take(Tid tid, const ls_off_cpu& thread, const __u64 (&parts)[LS_WAIT_PARTS],
+// What the memory of the thread had while it was in that wait comes first; then the number under
+// which the programs have read the labels.
+void WaitingThreads::take(Tid tid, Pid pid, const OpenWait& wait, const WaitParts& parts,
                           std::uint32_t flags, const Take& take) const {
   Sample sample;
   sample.time_ns = closed_ns_;
-  sample.process = {static_cast<Pid>(thread.pid), thread.life};
+  sample.process = {pid, wait.life};
   sample.tid = tid;
-  sample.system_call = thread.system_call;
+  sample.system_call = wait.system_call;
   sample.outcome = LS_UNREADABLE_VANISHED;
   sample.flags = flags;
   if (wants_stacks_) sample.stack.end = LS_STACK_MISSING;
   const auto seen = seen_.find(raw(tid));
-  if (seen != seen_.end() && seen->second.left_ns == thread.left_ns) {
+  if (seen != seen_.end() && wait.left_ns != 0 && seen->second.left_ns == wait.left_ns) {
     const SeenThread& read = seen->second.thread;
     sample.comm = read.name;
     sample.outcome = read.outcome;
     sample.flags |= read.flags;
     sample.label_bytes = read.label_bytes;
+  } else if (wait.labels >= LS_FIRST_LABEL_NUMBER) {
+    sample.outcome = LS_LABELLED;
+    sample.label_number = wait.labels;
+  } else if (wait.labels < LS_OUTCOME_COUNT && wait.labels != LS_LABELLED) {
+    sample.outcome = static_cast<ls_outcome>(wait.labels);
   }
   for (int part = 0; part < LS_WAIT_PARTS; ++part) {
     sample.kind = kKindOfPart[part];
-    sample.weight_ns = parts[part];
+    sample.weight_ns = parts[static_cast<std::size_t>(part)];
     if (sample.weight_ns != 0) take(sample);
   }
 }
 
+// Waits whose labels the kernel has not read are in no total.
+void WaitingThreads::take_late(Tid tid, Pid pid, const ls_late_waits& late,
+                               const Take& take) const {
+  for (std::size_t part = 0; part < LS_WAIT_PARTS; ++part) {
+    WaitParts parts{};
+    parts[part] = late.ns[part];
+    OpenWait wait;
+    wait.labels = late.labels == 0 ? LS_LABELS_LATER : late.labels;
+    wait.life = late.life;
+    wait.system_call = late.system_call[part];
+    this->take(tid, pid, wait, parts, LS_STILL_WAITING, take);
+  }
+}
+
+void WaitingThreads::take_at_cut(const ThreadAtCut& thread, const WaitParts& open,
+                                 const Take& take) const {
+  if (thread.open) {
+    this->take(thread.tid, thread.process.pid, *thread.open, open, LS_STILL_WAITING, take);
+  }
+  take_late(thread.tid, thread.process.pid, thread.late, take);
+}
+
 void WaitingThreads::take_open(const Take& take) {
   for (const auto& [tid, thread] : open_) {
-    const std::uint64_t woken = std::min<std::uint64_t>(thread.woken_ns, closed_ns_);
-    const std::uint64_t until = woken >= thread.left_ns ? woken : closed_ns_;
-    __u64 parts[LS_WAIT_PARTS] = {};
-    parts[thread.part] = until - thread.left_ns;
-    parts[LS_PART_RUNNABLE] = closed_ns_ - until;
-    this->take(tid, thread, parts, LS_STILL_WAITING, take);
+    const OpenWait wait = open_wait(thread);
+    const WaitParts parts = parts_of(wait, cut_.cut_ns, closed_ns_);
+    this->take(tid, static_cast<Pid>(thread.pid), wait, parts, LS_STILL_WAITING, take);
   }
   for (const auto& [tid, thread] : object_.off_cpu_threads()) {
-    // Waits whose labels the kernel has not read are in no total. What was drawn of others is.
-    for (int part = 0; part < LS_WAIT_PARTS; ++part) {
-      ls_off_cpu late = thread;
-      late.system_call = thread.late_call[part];
-      __u64 parts[LS_WAIT_PARTS] = {};
-      parts[part] = thread.late_ns[part];
-      this->take(tid, late, parts, LS_STILL_WAITING, take);
+    const Pid pid{static_cast<std::int32_t>(thread.pid)};
+    for (const ls_late_waits& late : thread.late) {
+      if (late.cut_ns == cut_.cut_ns) take_late(tid, pid, late, take);
     }
-    if (thread.labels != LS_LABELS_LATER) this->take(tid, thread, thread.drawn_ns, 0, take);
+    // What was drawn of others is in a total.
+    if (thread.labels == LS_LABELS_LATER) continue;
+    WaitParts drawn{};
+    std::ranges::copy(thread.drawn_ns, drawn.begin());
+    this->take(tid, pid, open_wait(thread), drawn, 0, take);
   }
 }
-
-namespace {
-
-std::uint64_t labels_of(std::uint64_t number) {
-  const bool known = number < LS_OUTCOME_COUNT || number >= LS_FIRST_LABEL_NUMBER;
-  return known ? number : kUnknownLabels;
-}
-
-WaitTotal total_of(const ls_wait_key& key) {
-  WaitTotal made;
-  made.process = {static_cast<Pid>(key.pid), key.life};
-  made.kind = kKindOfPart[key.part];
-  made.system_call = key.system_call;
-  made.labels = labels_of(key.labels);
-  return made;
-}
-
-std::vector<WaitTotal> totals_of(std::span<const std::pair<ls_wait_key, ls_wait_total>> entries) {
-  std::vector<WaitTotal> all;
-  for (const auto& [key, total] : entries) {
-    WaitTotal made = total_of(key);
-    made.time_ns = total.ns;
-    made.count = total.count;
-    std::ranges::copy(total.log2, made.lengths.begin());
-    all.push_back(made);
-  }
-  return all;
-}
-
-void add_held(const ls_off_cpu& thread, std::vector<WaitTotal>& all) {
-  const ls_held_waits& held = thread.held;
-  for (std::uint32_t part = 0; part < LS_WAIT_PARTS; ++part) {
-    if (held.count[part] == 0) continue;
-    ls_wait_key key{};
-    key.pid = thread.pid;
-    key.life = thread.life;
-    key.part = part;
-    key.system_call = held.system_call;
-    key.labels = held.labels;
-    WaitTotal made = total_of(key);
-    made.time_ns = held.ns[part];
-    made.count = held.count[part];
-    made.lengths[ls_wait_bucket(held.ns[part] / held.count[part])] = held.count[part];
-    all.push_back(made);
-  }
-}
-
-std::vector<BlameTotal> blame_of(std::span<const std::pair<ls_blame_key, ls_blame_total>> entries) {
-  std::vector<BlameTotal> all;
-  for (const auto& [key, total] : entries) {
-    BlameTotal made;
-    made.wait = total_of(key.wait);
-    made.wait.time_ns = total.ns;
-    made.wait.count = total.count;
-    made.kind = static_cast<ls_blame_kind>(key.who.kind);
-    made.labels = labels_of(key.who.labels);
-    if (made.kind == LS_BLAME_PROCESS) {
-      const auto* comm = reinterpret_cast<const char*>(key.who.comm);
-      made.name.assign(comm, strnlen(comm, sizeof key.who.comm));
-    } else if (made.kind == LS_BLAME_THREAD || made.kind == LS_BLAME_OWNER) {
-      made.process = {static_cast<Pid>(key.who.pid), key.who.life};
-    }
-    all.push_back(std::move(made));
-  }
-  return all;
-}
-
-}  // namespace
 
 // The programs have added nothing to totals of the other generation since the last time.
 Status WaitingThreads::take_out(EventHandler& handler) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_taken_ < kQuiet) return {};
   if (std::exchange(has_old_, false)) {
-    const std::uint32_t old = generation_ ^ 1;
-    const auto waits = object_.take_wait_totals(old);
-    auto blame = object_.take_blame_totals(old);
+    const std::uint32_t current = ls_generation_of(window_);
+    const auto waits = object_.take_wait_totals(current);
+    auto blame = object_.take_blame_totals(current);
     handler.on_waits(totals_of(waits), blame_of(with_labels(std::move(blame))));
   }
   const auto made = object_.totals_made();
@@ -376,8 +338,8 @@ Status WaitingThreads::take_out(EventHandler& handler) {
   }
   made_ = *made;
   has_old_ = true;
-  generation_ ^= 1;
-  Status status = object_.set_wait_generation(generation_);
+  window_ ^= 1;
+  Status status = object_.set_wait_window(window_);
   // To take out the other one may have lasted longer than kQuiet.
   last_taken_ = std::chrono::steady_clock::now();
   return status;
@@ -417,18 +379,11 @@ std::vector<BlameTotal> WaitingThreads::blame() {
 }
 
 // Threads may hold waits for whose total there was no room.
-std::vector<WaitTotal> WaitingThreads::totals() const {
+std::vector<WaitTotal> WaitingThreads::totals() {
   std::vector<WaitTotal> all = totals_of(object_.wait_totals());
   for (const auto& [tid, thread] : object_.off_cpu_threads()) add_held(thread, all);
-  const auto made_at_all = object_.totals_made();
-  for (int part = 0; made_at_all && part < LS_WAIT_PARTS; ++part) {
-    if (made_at_all->lost_ns[part] == 0) continue;
-    WaitTotal made;
-    made.kind = kKindOfPart[part];
-    made.labels = kUnknownLabels;
-    made.time_ns = made_at_all->lost_ns[part];
-    all.push_back(made);
-  }
+  const std::vector<WaitTotal> lost = lost_of(lost_);
+  all.insert(all.end(), lost.begin(), lost.end());
   return all;
 }
 

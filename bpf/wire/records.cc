@@ -142,7 +142,8 @@ Result<Record> decode_thread_waits(Cursor& cursor) {
   const auto* waits = cursor.take<ls_thread_waits>();
   if (!waits || !cursor.empty()) return bad_record("a wrong size");
   return Record(ThreadWaitsRecord{{static_cast<Pid>(waits->pid), waits->life}, static_cast<Tid>(waits->tid),
-                                  waits->account, waits->ended_ns, waits->thread_ns});
+                                  waits->account, waits->divided, waits->late,
+                                  waits->ended_ns, waits->thread_ns});
 }
 
 }  // namespace

@@ -57,6 +57,8 @@ struct ThreadWaitsRecord {
   ProcessKey process;
   Tid tid{};
   ls_wait_account account{};
+  ls_divided_wait divided{};
+  ls_late_waits late{};  // of the window before
   std::uint64_t ended_ns = 0;
   std::uint64_t thread_ns = 0;
 };

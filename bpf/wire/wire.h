@@ -248,18 +248,92 @@ struct ls_blame_total {
   __u64 count;
 };
 
-/* How long a thread has waited since it is known, whatever its labels were. */
+/* What else is known of the number of a label set that user space has been sent. */
+struct ls_published {
+  __u64 blame;     /* number of the same labels in blame */
+  __u64 by_choice; /* whether that is one of LS_CHOICE_OF_BLAME */
+};
+
+/* Who has let go of which lock: has woken a thread that waited for it. Both words of a rwlock are
+ * in one piece of 8 bytes, so the address counts in these. */
+struct ls_letting_go {
+  __u64 lock;
+  __u32 pid; /* as the kernel counts */
+  __u32 tid;
+};
+
+/* The owner of a lock. */
+struct ls_owner {
+  struct ls_blamed who;
+  struct ls_letting_go
+      who_lets_go; /* the entry that it would have; `lock` is 0 if none is needed */
+};
+
+/* What is known of a thread that waits: the key is that of `off_cpu_threads`. */
+struct ls_woken {
+  struct ls_blamed waker; /* of its last wake-up */
+  struct ls_owner owner;  /* of the lock for which it waits */
+  __u64 owner_ns;         /* when it left its processor for that; 0: never */
+  __u32 other_lets_go;    /* another thread than the owner has woken it at the lock */
+  __u32 reserved;
+  __u64 late; /* the number of blame while labels are missing; 0: there is none */
+};
+
+/* A recording may be cut into windows (wait_window.bpf.h). The word of a window is the time of the
+ * cut at which it has begun, but in place of the lowest bits it has the generation of totals:
+ *
+ *   bit 1   changes with each window
+ *   bit 0   changes each time that user space takes totals out of a window
+ *
+ * What is added up has a sum for the window that is there, and one for that before, which user
+ * space takes meanwhile. */
+#define LS_GENERATIONS 4
+#define LS_WINDOW_SLOTS 2
+static inline __u64 ls_cut_of(__u64 window) { return window & ~(LS_GENERATIONS - 1ULL); }
+static inline __u32 ls_generation_of(__u64 window) { return window & (LS_GENERATIONS - 1); }
+static inline __u32 ls_slot_in(__u64 window) { return window >> 1 & (LS_WINDOW_SLOTS - 1); }
+
+/* How long a thread has waited since it is known, whatever its labels were: in every second
+ * window. */
+struct ls_wait_sums {
+  __u64 ns[LS_WAIT_PARTS];
+  __u64 waits; /* so many have ended: each is a switch to the thread */
+};
 struct ls_wait_account {
   __u64 begun_ns;     /* when it became known */
   __u64 begun_ran_ns; /* its thread_ns then */
+  struct ls_wait_sums in[LS_WINDOW_SLOTS];
+};
+
+/* A wait that was open at a cut, and has ended since. */
+struct ls_divided_wait {
+  __u64 cut_ns; /* of the last cut that was in a wait of this thread; 0: none was */
+  __u64 left_ns;
+  __u64 woken_ns;
+  __u64 left_ran_ns;
+  __u64 labels;
+  __u32 life;
+  __s32 system_call;
+  __u32 part;
+  __u32 reserved;
+};
+
+/* Waits that have ended while their labels were missing. */
+struct ls_late_waits {
+  __u64 cut_ns; /* the cut at which their window began */
+  __u64 labels; /* what they were, if that was read after their window had ended; or 0 */
   __u64 ns[LS_WAIT_PARTS];
-  __u64 waits; /* so many have ended: each is a switch to the thread */
+  __u64 count[LS_WAIT_PARTS];       /* so many waits */
+  __s32 system_call[LS_WAIT_PARTS]; /* of the first of these */
+  __u32 life;
 };
 
 /* The account of a thread that has left its last processor. */
 struct ls_thread_waits {
   struct ls_record_head record;
   struct ls_wait_account account;
+  struct ls_divided_wait divided;
+  struct ls_late_waits late; /* of the window before */
   __u64 ended_ns;
   __u64 thread_ns; /* complete: the thread does not run */
   __u32 pid;
@@ -288,16 +362,12 @@ struct ls_off_cpu {
   __u64 labels;                    /* number of its label set when it left */
   __u64 blame_labels;              /* the same in blame, which may be by fewer labels */
   __u64 drawn_ns[LS_WAIT_PARTS];   /* weights of waits that were drawn and not yet sent */
-  __u64 late_ns[LS_WAIT_PARTS];    /* waits that count as soon as the labels are read */
-  __u64 late_count[LS_WAIT_PARTS]; /* so many waits */
-  __s32 late_call[LS_WAIT_PARTS];  /* system_call of the first of these */
   __u32 pid;                       /* as labelscope counts */
   __s32 system_call;               /* as in ls_sample_head */
   __u32 part;                      /* enum ls_wait_part: its first part */
   __u32 at_work;                   /* its task work is scheduled */
   __u32 tid;                       /* as labelscope counts */
   __u32 life;                      /* of its process when it left */
-  __u32 reserved;
   struct ls_wait_account account;
   __u64 left_ran_ns; /* its thread_ns when it left */
   __u64 came_ns;     /* when it got its processor the last time */
@@ -309,6 +379,8 @@ struct ls_off_cpu {
   __u64 failed_labels; /* the outcome, as a number of labels */
   __u64 last_labels;   /* in blame, of the last label set before its exit; 0: there was none */
   struct ls_held_waits held;
+  struct ls_divided_wait divided;
+  struct ls_late_waits late[LS_WINDOW_SLOTS]; /* they count as soon as the labels are read */
 #ifdef __bpf__
   struct bpf_task_work work;
 #else
@@ -377,9 +449,12 @@ LS_ASSERT(sizeof(struct ls_wait_key) == 24);
 LS_ASSERT(sizeof(struct ls_wait_total) == 144);
 LS_ASSERT(sizeof(struct ls_blamed) == 32);
 LS_ASSERT(sizeof(struct ls_blame_key) == 56);
-LS_ASSERT(sizeof(struct ls_wait_account) == 48);
-LS_ASSERT(sizeof(struct ls_thread_waits) == 88);
-LS_ASSERT(sizeof(struct ls_off_cpu) == 312);
+LS_ASSERT(sizeof(struct ls_wait_account) == 80);
+LS_ASSERT(sizeof(struct ls_divided_wait) == 56);
+LS_ASSERT(sizeof(struct ls_late_waits) == 80);
+LS_ASSERT(sizeof(struct ls_thread_waits) == 256);
+LS_ASSERT(sizeof(struct ls_woken) == 104);
+LS_ASSERT(sizeof(struct ls_off_cpu) == 496);
 LS_ASSERT(sizeof(struct ls_config) == 80);
 LS_ASSERT(sizeof(struct ls_key_choice) == 16 + 8 * LS_MOST_CHOSEN_KEYS);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);

@@ -143,8 +143,16 @@ TEST_CASE("records: the end of a thread, and nothing that is longer or shorter")
 }
 
 TEST_CASE("records: the waits of a thread that has ended, and nothing that is longer") {
-  ls_thread_waits waits{
-      {sizeof(waits), LS_RECORD_THREAD_WAITS}, {1, 2, {3, 4, 5}, 6}, 7, 8, 12, 13, 14, 0};
+  ls_thread_waits waits{};
+  waits.record = {sizeof(waits), LS_RECORD_THREAD_WAITS};
+  waits.account = {1, 2, {{{3, 4, 5}, 6}, {}}};
+  waits.divided.cut_ns = 20;
+  waits.late.ns[LS_PART_RUNNABLE] = 21;
+  waits.ended_ns = 7;
+  waits.thread_ns = 8;
+  waits.pid = 12;
+  waits.tid = 13;
+  waits.life = 14;
   std::vector<std::uint64_t> words(sizeof(waits) / 8);
   std::memcpy(words.data(), &waits, sizeof(waits));
   auto record = decode(words);
@@ -153,8 +161,10 @@ TEST_CASE("records: the waits of a thread that has ended, and nothing that is lo
   CHECK(decoded.process == ProcessKey{Pid{12}, 14});
   CHECK(decoded.tid == Tid{13});
   CHECK(decoded.account.begun_ran_ns == 2);
-  CHECK(decoded.account.ns[LS_PART_RUNNABLE] == 5);
-  CHECK(decoded.account.waits == 6);
+  CHECK(decoded.account.in[0].ns[LS_PART_RUNNABLE] == 5);
+  CHECK(decoded.account.in[0].waits == 6);
+  CHECK(decoded.divided.cut_ns == 20);
+  CHECK(decoded.late.ns[LS_PART_RUNNABLE] == 21);
   CHECK(decoded.ended_ns == 7);
   CHECK(decoded.thread_ns == 8);
   words.push_back(0);

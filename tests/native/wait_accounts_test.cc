@@ -1,6 +1,8 @@
 // bpf/sampling/wait_accounts.cc: how the time of a thread divides, whenever it begins and ends.
 #include "bpf/sampling/wait_accounts.h"
 
+#include <vector>
+
 #include "support/catch.h"
 
 using namespace labelscope;
@@ -12,7 +14,7 @@ constexpr Tid kTid{71};
 constexpr std::uint64_t kStart = 1000;
 
 ls_wait_account account(std::uint64_t begun_ns, std::uint64_t begun_ran_ns) {
-  return {begun_ns, begun_ran_ns, {20, 3, 7}, 4};
+  return {begun_ns, begun_ran_ns, {{{20, 3, 7}, 4}, {}}};
 }
 
 // Returns a thread that was first seen at `begun_ns` and is on a processor.
@@ -92,9 +94,9 @@ TEST_CASE("accounts may have the same time twice, which is a negative residue") 
 
 TEST_CASE("a thread that ends has its account from the beginning, and its number is free") {
   WaitAccounts accounts = begun();
-  accounts.end({{kPid, 3}, kTid, account(1300, 800), 1500, 970});
+  accounts.end({{kPid, 3}, kTid, account(1300, 800), {}, {}, 1500, 970});
   // Another thread gets the number.
-  accounts.end({{kPid, 4}, kTid, account(1600, 0), 1700, 60});
+  accounts.end({{kPid, 4}, kTid, account(1600, 0), {}, {}, 1700, 60});
   const ThreadLedgers ledgers = accounts.take();
   REQUIRE(ledgers.count() == 2);
   CHECK(ledgers.threads()[0].process == ProcessKey{kPid, 3});
@@ -107,7 +109,7 @@ TEST_CASE("a thread that ends has its account from the beginning, and its number
 
 TEST_CASE("a thread that has run for less than another one before has only got its number") {
   WaitAccounts accounts = begun();
-  accounts.end({{kPid, 3}, kTid, account(1600, 0), 1700, 600});
+  accounts.end({{kPid, 3}, kTid, account(1600, 0), {}, {}, 1700, 600});
   const ThreadLedgers ledgers = accounts.take();
   REQUIRE(ledgers.count() == 1);
   CHECK(ledgers.threads()[0].wall_ns == 100);
@@ -156,6 +158,111 @@ TEST_CASE("a thread that ends while the recording does counts up to its last swi
   CHECK(waited.wall_ns == 1000);
   CHECK(waited.open_ns == 50);
   CHECK(waited.residue_ns() == 10);
+}
+
+namespace {
+
+constexpr WaitCut kCut{0, 2000, 0};
+
+ThreadAtCut thread_at_cut(const ls_wait_account& account) {
+  ThreadAtCut thread;
+  thread.tid = kTid;
+  thread.process = {kPid, 3};
+  thread.account = account;
+  return thread;
+}
+
+// The ledgers of the window that ends at 2000. What was open is added up.
+ThreadLedgers cut(WaitAccounts& accounts, const std::vector<ThreadAtCut>& threads,
+                  const std::vector<ThreadAtCut>& ended, const WaitAccounts::Times& times,
+                  std::uint64_t* open_ns = nullptr) {
+  return accounts.cut(
+      kCut, threads, ended, times, [](Pid pid) { return ProcessKey{pid, 3}; },
+      [&](const ThreadAtCut&, const WaitParts& parts) {
+        if (open_ns != nullptr) *open_ns += parts[0] + parts[1] + parts[2];
+      });
+}
+
+}  // namespace
+
+TEST_CASE("a thread goes from one window to the next") {
+  WaitAccounts accounts = begun();
+  const WaitAccounts::Times times{{kPid, {{kTid, 1470}}}};
+  const ThreadLedgers first =
+      cut(accounts, {thread_at_cut(account(1300, 800))}, {}, times);
+  REQUIRE(first.threads().size() == 1);
+  CHECK(first.threads()[0].wall_ns == 1000);
+  CHECK(first.threads()[0].cpu_ns == 970);
+  CHECK(first.threads()[0].waits == 4);
+  CHECK(first.threads()[0].residue_ns() == 0);
+  accounts.end({{kPid, 3}, kTid, {1300, 800, {{{20, 3, 7}, 4}, {{1, 0, 9}, 2}}}, {}, {}, 2100, 1560});
+  const ThreadLedgers last = accounts.take();
+  REQUIRE(last.threads().size() == 1);
+  CHECK(last.threads()[0].wall_ns == 100);
+  CHECK(last.threads()[0].cpu_ns == 90);
+  CHECK(last.threads()[0].waits == 2);
+  CHECK(last.threads()[0].residue_ns() == 0);
+  CHECK(accounts.size() == 0);
+}
+
+TEST_CASE("a thread that has ended since the cut is divided there") {
+  WaitAccounts accounts = begun();
+  ThreadAtCut ended = thread_at_cut({1300, 800, {{{20, 3, 7}, 4}, {{30, 0, 0}, 1}}});
+  ended.ended_ns = 2100;
+  ended.ended_ran_ns = 1400;
+  SECTION("it was running at the cut") {
+    ended.ended_ran_ns = 1540;
+    const ThreadLedgers first = cut(accounts, {}, {ended}, {});
+    REQUIRE(first.threads().size() == 1);
+    CHECK(first.threads()[0].wall_ns == 1000);
+    CHECK(first.threads()[0].residue_ns() == 0);
+  }
+  SECTION("it was waiting") {
+    ended.open = OpenWait{};
+    ended.open->left_ns = 1900;
+    ended.open->left_ran_ns = 1370;
+    std::uint64_t open_ns = 0;
+    const ThreadLedgers first = cut(accounts, {}, {ended}, {}, &open_ns);
+    REQUIRE(first.threads().size() == 1);
+    CHECK(open_ns == 100);
+    CHECK(first.threads()[0].open_ns == 100);
+    CHECK(first.threads()[0].cpu_ns == 870);
+    CHECK(first.threads()[0].residue_ns() == 0);
+  }
+  const ThreadLedgers last = accounts.take();
+  REQUIRE(last.threads().size() == 1);
+  CHECK(last.threads()[0].wall_ns == 100);
+  CHECK(last.threads()[0].waiting_ns == 30);
+  CHECK(accounts.size() == 0);
+}
+
+TEST_CASE("a thread that began before the programs knew of the cut has its waits with their totals") {
+  WaitAccounts accounts;
+  const ls_wait_account early{2001, 5, {{{0, 0, 7}, 1}, {}}};
+  const ThreadLedgers first = cut(accounts, {thread_at_cut(early)}, {}, {});
+  REQUIRE(first.threads().size() == 1);
+  CHECK(first.threads()[0].runnable_ns == 7);
+  CHECK(first.threads()[0].wall_ns == 0);
+  accounts.end({{kPid, 3}, kTid, {2001, 5, {{{0, 0, 7}, 1}, {{3, 0, 0}, 1}}}, {}, {}, 2020, 14});
+  const ThreadLedgers last = accounts.take();
+  REQUIRE(last.threads().size() == 1);
+  CHECK(last.threads()[0].wall_ns == 19);
+  CHECK(last.threads()[0].runnable_ns == 0);
+  CHECK(last.threads()[0].waiting_ns == 3);
+}
+
+TEST_CASE("a thread that is in no list counts up to its last switch, and is forgotten") {
+  WaitAccounts accounts = begun();
+  ThreadAtCut gone = thread_at_cut(account(1300, 800));
+  gone.switched_ns = 1700;
+  gone.left_ran_ns = 1170;
+  const ThreadLedgers first = cut(accounts, {gone}, {}, {});
+  REQUIRE(first.threads().size() == 1);
+  CHECK(first.threads()[0].wall_ns == 700);
+  CHECK(first.threads()[0].residue_ns() == 0);
+  CHECK(accounts.size() == 1);
+  CHECK(cut(accounts, {}, {}, {}).threads().empty());
+  CHECK(accounts.size() == 0);
 }
 
 TEST_CASE("of very many threads the longest have lines, and the sum has all") {

@@ -81,6 +81,9 @@ struct Sample {
   // They are equal for equal labels: intern by them, and decode them once (label_codec.h). Flags
   // that decoding finds (LS_DUPLICATE_KEY) are added to the sample's.
   std::span<const std::byte> label_bytes;
+  // Of a wait whose thread has not sampled it: the number of its label set, as in WaitTotal, in the
+  // place of label_bytes; 0: there is none.
+  std::uint64_t label_number = 0;
 };
 
 // An executable mapping that a sampled process has made (dlopen, mostly, or a JIT).
@@ -217,10 +220,17 @@ class Sampler {
   // Hands out the samples and events that there are, or waits for some until the timeout.
   virtual Status drain(EventHandler& handler, std::chrono::milliseconds timeout) = 0;
   // Hands out what has come so far, with the time of each thread that goes on. What comes later is
-  // of another window. Fails with kUnsupported if the sampler knows no such times.
+  // of another window. A wait that has not ended is a sample with LS_STILL_WAITING, of what of it
+  // is in this window; what is left of it is in the totals of the window in which it ends.
+  // wait_totals(), blame_totals() and thread_ledgers() have what is of this window, too.
+  // Fails with kUnsupported if the sampler knows no such times.
   virtual Status cut(EventHandler& /*handler*/) {
     return Error{ErrorCode::kUnsupported, "this sampler cuts no windows"};
   }
+  // After a cut: the numbers of label sets that may come again under the same meaning, however long
+  // ago they were named. Others may be forgotten: they are named again if they come again.
+  virtual std::vector<std::uint64_t> label_numbers_in_use() const { return {}; }
+  virtual void forget_label_numbers(std::span<const std::uint64_t> /*numbers*/) {}
   // Takes no more samples, and hands out the rest.
   virtual Status stop(EventHandler& handler) = 0;
 
@@ -230,16 +240,17 @@ class Sampler {
   struct Span {
     std::uint64_t began_ns = 0;
     std::uint64_t ended_ns = 0;
+    std::uint64_t cut_ns = 0;  // where the last window ended; 0 if that is not known better
   };
   virtual Span span() const { return {}; }
   // Sentences about what has happened to the recording that no counter can say.
   virtual std::vector<std::string> remarks() const { return {}; }
-  // Totals of waits, after stop(), without what on_waits() has handed out. They are empty if the
-  // mode does not sample waits.
+  // Totals of waits, after stop() or cut(), without what on_waits() has handed out. They are empty
+  // if the mode does not sample waits.
   virtual std::vector<WaitTotal> wait_totals() const { return {}; }
-  // How the time of each thread divides, after stop(). It is empty if waits are not sampled.
+  // How the time of each thread divides, after stop() or cut(). Empty if waits are not sampled.
   virtual ThreadLedgers thread_ledgers() const { return {}; }
-  // What is known of who made threads wait, after stop(). It is empty if that was not asked for.
+  // What is known of who made threads wait, after stop() or cut(), if that was asked for.
   virtual std::vector<BlameTotal> blame_totals() const { return {}; }
   // Returns why a thread of a target may not be looked at, in words for the first such thread;
   // nothing if all may.

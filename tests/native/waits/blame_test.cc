@@ -397,7 +397,7 @@ TEST_CASE("blame: what finds no room is counted") {
 TEST_CASE("blame: totals of the new generation are others") {
   Two of;
   of.wait(10 * kUs);
-  put("wait_generation", std::uint32_t{0}, std::uint32_t{1});
+  put("wait_window", std::uint32_t{0}, std::uint64_t{1});
   of.wait(20 * kUs);
   const auto totals = entries_of<ls_blame_key, ls_blame_total>("blame_totals");
   REQUIRE(totals.size() == 2);

@@ -257,6 +257,7 @@ void Machine::read_ring() {
 }
 
 std::string Machine::name_of(std::uint64_t number) {
+  read_ring();
   if (number < LS_FIRST_LABEL_NUMBER) return "#" + std::to_string(number);
   const auto name = names_.find(number);
   return name == names_.end() ? "not sent" : name->second;
@@ -271,10 +272,57 @@ Machine::Wait Machine::wait_of(const ls_wait_key& key) {
   return {static_cast<int>(key.pid), name_of(labels), key.system_call, key.part};
 }
 
-std::map<Machine::Wait, Machine::Sum> Machine::waits() {
+WaitCut Machine::cut() {
+  pass((LS_GENERATIONS - now() % LS_GENERATIONS) % LS_GENERATIONS);
+  const auto window = value_of<std::uint64_t>("wait_window", std::uint32_t{0});
+  cut_ = {cut_.cut_ns, now(), ls_slot_in(window)};
+  put("wait_window", std::uint32_t{0}, now() | (ls_generation_of(window) ^ LS_WINDOW_SLOTS));
+  return cut_;
+}
+
+WaitingEntries Machine::entries() {
+  WaitingEntries all;
+  for (const auto& [tid, entry] : entries_of<std::uint32_t, ls_off_cpu>("off_cpu_threads"))
+    all.emplace_back(static_cast<Tid>(tid), entry);
+  return all;
+}
+
+std::vector<ThreadWaitsRecord> Machine::ended() {
+  std::vector<ThreadWaitsRecord> all;
+  for (const auto& of : sent<ls_thread_waits>(LS_RECORD_THREAD_WAITS)) {
+    all.push_back({{static_cast<Pid>(of.pid), of.life}, static_cast<Tid>(of.tid), of.account,
+                   of.divided, of.late, of.ended_ns, of.thread_ns});
+  }
+  return all;
+}
+
+std::map<Machine::Wait, Machine::Sum> Machine::take_waits() {
+  const auto current =
+      ls_generation_of(value_of<std::uint64_t>("wait_window", std::uint32_t{0}));
+  std::map<Wait, Sum> all = waits([&](const ls_wait_key& key) { return key.generation != current; });
+  for (const auto& [key, total] : entries_of<ls_wait_key, ls_wait_total>("wait_totals"))
+    if (key.generation != current) remove_element("wait_totals", bytes_of(key));
+  return all;
+}
+
+std::map<Machine::Blame, Machine::Sum> Machine::take_blame() {
+  const auto current =
+      ls_generation_of(value_of<std::uint64_t>("wait_window", std::uint32_t{0}));
+  const auto is_old = [&](const ls_blame_key& key) {
+    return (key.wait.generation & ~LS_GENERATION_LATE) != current;
+  };
+  std::map<Blame, Sum> all = blame(is_old);
+  for (const auto& [key, total] : entries_of<ls_blame_key, ls_blame_total>("blame_totals"))
+    if (is_old(key)) remove_element("blame_totals", bytes_of(key));
+  return all;
+}
+
+std::map<Machine::Wait, Machine::Sum> Machine::waits(
+    const std::function<bool(const ls_wait_key&)>& wanted) {
   read_ring();
   std::map<Wait, Sum> all;
   for (const auto& [key, total] : entries_of<ls_wait_key, ls_wait_total>("wait_totals")) {
+    if (wanted && !wanted(key)) continue;
     Sum& sum = all[wait_of(key)];
     sum.ns += total.ns;
     sum.count += total.count;
@@ -282,12 +330,14 @@ std::map<Machine::Wait, Machine::Sum> Machine::waits() {
   return all;
 }
 
-std::map<Machine::Blame, Machine::Sum> Machine::blame() {
+std::map<Machine::Blame, Machine::Sum> Machine::blame(
+    const std::function<bool(const ls_blame_key&)>& wanted) {
   read_ring();
   static constexpr const char* kKinds[] = {"unknown", "thread",     "process", "timer", "interrupt",
                                            "kernel",  "nobody yet", "owner",   "quota"};
   std::map<Blame, Sum> all;
   for (const auto& [key, total] : entries_of<ls_blame_key, ls_blame_total>("blame_totals")) {
+    if (wanted && !wanted(key)) continue;
     std::string by = kKinds[key.who.kind];
     if (key.who.kind == LS_BLAME_THREAD || key.who.kind == LS_BLAME_OWNER)
       by += " " + std::to_string(key.who.pid) + " " + name_of(key.who.labels);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "bpf/sampling/wait_cut.h"
 #include "bpf/wire/counters.h"
 #include "bpf/wire/wire.h"
 #include "customlabels/label_abi.h"
@@ -110,10 +112,10 @@ class Machine {
       return out << sum.ns << " ns in " << sum.count;
     }
   };
-  std::map<Wait, Sum> waits();
+  std::map<Wait, Sum> waits(const std::function<bool(const ls_wait_key&)>& wanted = {});
   using Blame = std::pair<Wait, std::string>;
   // By who is to blame: "thread globex", "timer", "process name", "late" if labels are not known.
-  std::map<Blame, Sum> blame();
+  std::map<Blame, Sum> blame(const std::function<bool(const ls_blame_key&)>& wanted = {});
   // The sum over reasons and parts.
   std::uint64_t blamed(const std::string& waiter, const std::string& by);
   std::uint64_t waited(const std::string& labels, unsigned part);
@@ -138,6 +140,15 @@ class Machine {
   // How often the labels of a number were sent.
   std::size_t times_named(const std::string& labels);
 
+  // Cuts the recording as soon as the time is a multiple of LS_GENERATIONS.
+  WaitCut cut();
+  // What user space reads at a cut. Those of the windows before are taken out.
+  WaitingEntries entries();
+  std::map<Wait, Sum> take_waits();
+  std::map<Blame, Sum> take_blame();
+  std::vector<ThreadWaitsRecord> ended();
+  std::string name_of(std::uint64_t number);
+
   // Lets only so many programs run of those that measure waits, in the order in which they are
   // attached (bpf/load/wait_programs.h).
   void attach(std::size_t programs) { attached_ = programs; }
@@ -157,13 +168,13 @@ class Machine {
   task_struct* current(unsigned processor);
   void see(unsigned processor);
   void read_ring();
-  std::string name_of(std::uint64_t number);
   Wait wait_of(const ls_wait_key& key);
 
   bool is_attached(std::string_view program) const;
 
   bool blames_;
   std::size_t attached_ = ~std::size_t{0};
+  WaitCut cut_{};
   pid_namespace nowhere_{};
   pid nobody_{};
   Processor processors_[kProcessors];

@@ -58,10 +58,10 @@ TEST_CASE("off_cpu: a wait ends with the wake-up, and what follows is that for a
                                      {{100, "acme", kRead, LS_PART_RUNNABLE}, {21 * kUs, 2}}};
   CHECK(of.machine.waits() == expected);
   const ls_wait_account account = of.machine.known(of.thread).account;
-  CHECK(account.ns[LS_PART_WAITING] == 340 * kUs);
-  CHECK(account.ns[LS_PART_RUNNABLE] == 21 * kUs);
-  CHECK(account.ns[LS_PART_UNINTERRUPTIBLE] == 0);
-  CHECK(account.waits == 2);
+  CHECK(account.in[0].ns[LS_PART_WAITING] == 340 * kUs);
+  CHECK(account.in[0].ns[LS_PART_RUNNABLE] == 21 * kUs);
+  CHECK(account.in[0].ns[LS_PART_UNINTERRUPTIBLE] == 0);
+  CHECK(account.in[0].waits == 2);
   CHECK(of.machine.known(of.thread).left_ns == 0);
   CHECK(of.machine.counted(LS_COUNT_WAKEUPS_NOT_SEEN) == 0);
 }
@@ -161,8 +161,8 @@ TEST_CASE("off_cpu: labels that are not in memory are read before the thread goe
   wait(of.machine, of.thread, 80 * kUs);
   of.machine.return_to_user(kCpu);
   CHECK(of.machine.waits()[{100, "acme", LS_CALL_FAULT, LS_PART_WAITING}] == Sum{150 * kUs, 4});
-  CHECK(of.machine.known(of.thread).account.waits == 4);
-  CHECK(of.machine.known(of.thread).account.ns[LS_PART_WAITING] == 150 * kUs);
+  CHECK(of.machine.known(of.thread).account.in[0].waits == 4);
+  CHECK(of.machine.known(of.thread).account.in[0].ns[LS_PART_WAITING] == 150 * kUs);
 }
 
 TEST_CASE("off_cpu: labels stay missing until the thread comes back, whoever brings the page in") {
@@ -231,10 +231,10 @@ TEST_CASE("off_cpu: the account of a thread goes with it, and so does all that i
   CHECK(accounts[0].ended_ns == ended);
   CHECK(accounts[0].thread_ns == ran);
   CHECK(accounts[0].account.begun_ns == begun);
-  CHECK(accounts[0].account.ns[LS_PART_WAITING] == 10 * kUs);
-  CHECK(accounts[0].account.ns[LS_PART_UNINTERRUPTIBLE] == 50 * kUs);
-  CHECK(accounts[0].account.ns[LS_PART_RUNNABLE] == 3 * kUs);
-  CHECK(accounts[0].account.waits == 2);
+  CHECK(accounts[0].account.in[0].ns[LS_PART_WAITING] == 10 * kUs);
+  CHECK(accounts[0].account.in[0].ns[LS_PART_UNINTERRUPTIBLE] == 50 * kUs);
+  CHECK(accounts[0].account.in[0].ns[LS_PART_RUNNABLE] == 3 * kUs);
+  CHECK(accounts[0].account.in[0].waits == 2);
   CHECK_FALSE(of.machine.knows(of.thread));
   CHECK(count_elements("woken_threads") == 0);
   const std::string vanished = "#" + std::to_string(LS_UNREADABLE_VANISHED);
@@ -278,7 +278,7 @@ TEST_CASE("off_cpu: a number that another process has now is not the thread that
   wait(of.machine, other, 5 * kUs);
   CHECK(of.machine.waited("globex", LS_PART_WAITING) == 5 * kUs);
   CHECK(of.machine.known(other).pid == 150);
-  CHECK(of.machine.known(other).account.waits == 1);
+  CHECK(of.machine.known(other).account.in[0].waits == 1);
 }
 
 TEST_CASE("off_cpu: a thread that takes the number of an exited one by an exec begins anew") {
@@ -294,7 +294,7 @@ TEST_CASE("off_cpu: a thread that takes the number of an exited one by an exec b
   of.machine.pass(kUs);
   of.machine.change(kOther, nullptr);
   CHECK(of.machine.known(second).exits == 0);
-  CHECK(of.machine.known(second).account.waits == 0);
+  CHECK(of.machine.known(second).account.in[0].waits == 0);
   CHECK(of.machine.known(second).account.begun_ns == of.machine.now());
 }
 
@@ -494,7 +494,7 @@ TEST_CASE("off_cpu: a thread whose labels stay loses nothing while others leave 
     take_all();
   }
   CHECK(waited > 3 * 40 * kUs);
-  CHECK(waited == of.machine.known(of.thread).account.ns[LS_PART_WAITING]);
+  CHECK(waited == of.machine.known(of.thread).account.in[0].ns[LS_PART_WAITING]);
   CHECK(of.machine.known(of.thread).held.labels == 0);
   SECTION("and what finds no room until it ends is counted") {
     refuse_elements("wait_totals");
@@ -559,7 +559,7 @@ TEST_CASE("off_cpu: and so is one that a thread remembers, at the latest some mi
 TEST_CASE("off_cpu: totals of the new generation are others") {
   OneThread of;
   wait(of.machine, of.thread, 10 * kUs);
-  put("wait_generation", std::uint32_t{0}, std::uint32_t{1});
+  put("wait_window", std::uint32_t{0}, std::uint64_t{1});
   wait(of.machine, of.thread, 20 * kUs);
   const auto totals = entries_of<ls_wait_key, ls_wait_total>("wait_totals");
   REQUIRE(totals.size() == 2);

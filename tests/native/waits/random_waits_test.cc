@@ -1,6 +1,7 @@
 // The programs of waits and blame against a model of a few lines: threads of three processes run,
 // wait, wake each other, change their labels, come and end, by chance. At the end all totals must
-// be those of the model, to the nanosecond.
+// be those of the model, to the nanosecond; and if the recording is cut again and again, those of
+// each window, the waits that were open at its end, and the account of each thread.
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -9,12 +10,15 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "bpf/sampling/wait_accounts.h"
 #include "native/waits/machine.h"
 #include "sampling/sample_kind.h"
 #include "support/catch.h"
 
+using namespace labelscope;
 using namespace labelscope::test;
 
 namespace {
@@ -22,14 +26,38 @@ namespace {
 constexpr unsigned kProcessors = 3;
 constexpr int kForeign = 300;
 
+using Machine = labelscope::test::Machine;  // not that of ELF files
 using Wait = Machine::Wait;
 using Sum = Machine::Sum;
+
+std::string text_of(const Wait& wait) {
+  std::ostringstream text;
+  text << wait;
+  return text.str();
+}
+std::string text_of(const Machine::Blame& blame) {
+  return text_of(blame.first) + " because of " + blame.second;
+}
+
+template <class Key>
+void compare(std::map<Key, Sum> found, std::map<Key, Sum> expected) {
+  std::erase_if(expected, [](const auto& entry) { return entry.second.count == 0; });
+  for (const auto& [key, sum] : expected) {
+    INFO(text_of(key));
+    CHECK(found[key] == sum);
+    found.erase(key);
+  }
+  for (const auto& [key, sum] : found) {
+    INFO(text_of(key) << " is too much: " << sum);
+    CHECK(sum.count == 0);
+  }
+}
 
 std::string outcome(int number) { return "#" + std::to_string(number); }
 
 class Model {
  public:
-  explicit Model(unsigned seed) : random_(seed) {
+  explicit Model(unsigned seed, bool cuts = false) : random_(seed), cuts_(cuts) {
     for (const int pid : {100, 200, kForeign}) {
       add(machine_.process(pid, pid != kForeign));
       for (int i = 1; i < 3; ++i) add(machine_.thread(pid, pid + i));
@@ -39,6 +67,28 @@ class Model {
   void run(int steps) {
     for (int i = 0; i < steps; ++i) {
       machine_.pass(1 + one_of(5'000));
+      if (cuts_ && one_of(12) == 0) is_cutting_ ? end_cut() : begin_cut();
+      step();
+    }
+    if (is_cutting_) end_cut();
+    // All come back, so that no label is missing any more.
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      if (known_[i].ended || known_[i].thread->processor >= 0) continue;
+      machine_.pass(1000);
+      come(0, &known_[i], Leaving::kPreempted);
+    }
+    come(0, nullptr, Leaving::kPreempted);
+    if (cuts_) end_accounts();
+  }
+
+  Machine& machine() { return machine_; }
+  const std::map<Wait, Sum>& waits() const { return waits_; }
+  const std::map<Machine::Blame, Sum>& blame() const { return blame_; }
+  int windows() const { return windows_; }
+
+ private:
+  void step() {
+    {
       const unsigned processor = one_of(kProcessors);
       switch (one_of(10)) {
         case 0:
@@ -59,20 +109,8 @@ class Model {
           change(processor);
       }
     }
-    // All come back, so that no label is missing any more.
-    for (std::size_t i = 0; i < known_.size(); ++i) {
-      if (known_[i].ended || known_[i].thread->processor >= 0) continue;
-      machine_.pass(1000);
-      come(0, &known_[i], Leaving::kPreempted);
-    }
-    come(0, nullptr, Leaving::kPreempted);
   }
 
-  Machine& machine() { return machine_; }
-  const std::map<Wait, Sum>& waits() const { return waits_; }
-  const std::map<Machine::Blame, Sum>& blame() const { return blame_; }
-
- private:
   struct Known {
     FakeThread* thread = nullptr;
     bool seen = false;  // the programs know it
@@ -225,9 +263,20 @@ class Model {
     const Wait wait{known.thread->task.tgid, known.labels, known.call, known.part};
     Wait queue = wait;
     queue.part = LS_PART_RUNNABLE;
-    add(waits_[wait], woken - known.left);
-    add(waits_[queue], now - woken);
-    if (!known.waker.empty()) add(blame_[{wait, known.waker}], woken - known.left);
+    // What of it was before the last cut is of windows before, but it counts here.
+    const std::uint64_t cut = cut_.cut_ns;
+    const auto add_part = [&](const Wait& part, std::uint64_t from, std::uint64_t until_ns) {
+      if (until_ns == from) return;
+      waits_[part].ns += until_ns - std::min(std::max(from, cut), until_ns);
+      ++waits_[part].count;
+    };
+    add_part(wait, known.left, woken);
+    add_part(queue, woken, now);
+    const std::uint64_t left = std::max(known.left, cut);
+    if (!known.waker.empty() && woken > left) add(blame_[{wait, known.waker}], woken - left);
+    blame_queue(processor, queue, std::max(woken, cut), now);
+  }
+  void blame_queue(unsigned processor, const Wait& queue, std::uint64_t woken, std::uint64_t now) {
     std::uint64_t until = now;
     for (auto turn = turns_[processor].rbegin(); turn != turns_[processor].rend(); ++turn) {
       const auto before = turn + 1;
@@ -244,36 +293,96 @@ class Model {
     ++sum.count;
   }
 
+  // ---- windows
+
+  struct Open {
+    std::string labels;
+    WaitParts parts{};
+  };
+  void begin_cut() {
+    for (const ThreadWaitsRecord& record : machine_.ended()) accounts_.end(record);
+    cut_ = machine_.cut();
+    is_cutting_ = true;
+    ended_waits_ = std::exchange(waits_, {});
+    ended_blame_ = std::exchange(blame_, {});
+    open_.clear();
+    times_.clear();
+    for (const Known& known : known_) {
+      if (known.ended || !is_recorded(known)) continue;
+      const task_struct& task = known.thread->task;
+      // One that exits may be in no list any more.
+      if (!known.exited || one_of(2) == 0)
+        times_[Pid{task.tgid}].push_back({Tid{task.pid}, task.se.sum_exec_runtime});
+      if (known.left == 0 || !known.seen) continue;
+      Open open{known.labels, {}};
+      const std::uint64_t from = std::max(known.left, cut_.began_ns);
+      const std::uint64_t woken = known.woken.value_or(cut_.cut_ns);
+      if (woken > from) open.parts[known.part] = woken - from;
+      open.parts[LS_PART_RUNNABLE] += cut_.cut_ns - std::max(woken, from);
+      open_[task.pid] = open;
+    }
+  }
+  void end_cut() {
+    const WaitingEntries first = machine_.entries();
+    machine_.pass(1 + one_of(5'000));
+    if (one_of(2) == 0) step();
+    const WaitingEntries second = machine_.entries();
+    std::vector<ThreadAtCut> ended;
+    for (const ThreadWaitsRecord& record : machine_.ended())
+      ended.push_back(thread_at(cut_, record));
+    std::map<int, Open> open;
+    const auto hand_out = [&](const ThreadAtCut& thread, const WaitParts& parts) {
+      for (const std::uint64_t count : thread.late.count) CHECK(count == 0);
+      if (!thread.open) return;
+      CHECK_FALSE(open.contains(raw(thread.tid)));
+      open[raw(thread.tid)] = {machine_.name_of(thread.open->labels), parts};
+    };
+    const ThreadLedgers ledgers = accounts_.cut(
+        cut_, threads_at(cut_, first, second), ended, times_,
+        [](Pid pid) { return ProcessKey{pid, 0}; }, hand_out);
+    for (const ThreadLedger& thread : ledgers.threads()) CHECK(thread.residue_ns() == 0);
+    CHECK(open.size() == open_.size());
+    const std::string later = machine_.name_of(LS_LABELS_LATER);
+    for (const auto& [tid, expected] : open_) {
+      INFO("thread " << tid);
+      CHECK(open[tid].parts == expected.parts);
+      if (open[tid].labels != later) CHECK(open[tid].labels == expected.labels);
+    }
+    compare(machine_.take_waits(), ended_waits_);
+    compare(machine_.take_blame(), ended_blame_);
+    is_cutting_ = false;
+    ++windows_;
+  }
+  void end_accounts() {
+    for (const ThreadWaitsRecord& record : machine_.ended()) accounts_.end(record);
+    accounts_.close(machine_.entries(), machine_.now());
+    for (const Known& known : known_) {
+      if (known.ended || !is_recorded(known)) continue;
+      const task_struct& task = known.thread->task;
+      const ThreadTime time{Tid{task.pid}, task.se.sum_exec_runtime};
+      accounts_.freeze({Pid{task.tgid}, 0}, {&time, 1}, machine_.now());
+    }
+    const ThreadLedgers ledgers = accounts_.take();
+    CHECK_FALSE(ledgers.threads().empty());
+    for (const ThreadLedger& thread : ledgers.threads()) CHECK(thread.residue_ns() == 0);
+  }
+
   std::mt19937 random_;
+  bool cuts_;
+  bool is_cutting_ = false;
+  int windows_ = 0;
+  WaitCut cut_{};
+  WaitAccounts accounts_;
+  WaitAccounts::Times times_;
+  std::map<int, Open> open_;
+  std::map<Wait, Sum> ended_waits_;
+  std::map<Machine::Blame, Sum> ended_blame_;
   Machine machine_{true, kProcessors};
   std::deque<Known> known_;
   std::vector<Turn> turns_[kProcessors];
   std::map<Wait, Sum> waits_;
   std::map<Machine::Blame, Sum> blame_;
 };
-
-std::string text_of(const Wait& wait) {
-  std::ostringstream text;
-  text << wait;
-  return text.str();
-}
-std::string text_of(const Machine::Blame& blame) {
-  return text_of(blame.first) + " because of " + blame.second;
-}
-
-template <class Key>
-void compare(std::map<Key, Sum> found, std::map<Key, Sum> expected) {
-  std::erase_if(expected, [](const auto& entry) { return entry.second.count == 0; });
-  for (const auto& [key, sum] : expected) {
-    INFO(text_of(key));
-    CHECK(found[key] == sum);
-    found.erase(key);
-  }
-  for (const auto& [key, sum] : found) {
-    INFO(text_of(key) << " is too much: " << sum);
-    CHECK(sum.count == 0);
-  }
-}
 
 }  // namespace
 
@@ -285,4 +394,15 @@ TEST_CASE("random waits: all totals, and all blame, are those of a simple model"
   compare(model.machine().waits(), model.waits());
   compare(model.machine().blame(), model.blame());
   CHECK(model.machine().counted(LS_COUNT_SWITCHES_NOT_SEEN) == 0);
+}
+
+TEST_CASE("random waits: each window has its part of all waits, however often there is a cut") {
+  const auto seed = static_cast<unsigned>(GENERATE(range(1, 201)));
+  INFO("seed " << seed);
+  Model model(seed, true);
+  model.run(400);
+  REQUIRE(model.windows() > 5);
+  compare(model.machine().take_waits(), {});
+  compare(model.machine().waits(), model.waits());
+  compare(model.machine().blame(), model.blame());
 }

@@ -121,7 +121,7 @@ TEST_CASE("samples of waits: what was drawn and cannot be sent is counted once, 
     CHECK(drawn() == 0);
     CHECK(of.machine.counted(LS_COUNT_DROPPED_SAMPLE) == 1);
   }
-  CHECK(of.machine.known(of.thread).account.ns[LS_PART_WAITING] >= 50 * kUs);
+  CHECK(of.machine.known(of.thread).account.in[0].ns[LS_PART_WAITING] >= 50 * kUs);
 }
 
 TEST_CASE("samples of waits: the room to read in is given back") {
@@ -159,13 +159,13 @@ TEST_CASE("switches that were not seen: CPU time says how long the thread was aw
     seen.left_ns = of.machine.now() - 50 * kUs;
     seen.woken_ns = of.machine.now() - 30 * kUs;
     seen.left_ran_ns = of.thread.task.se.sum_exec_runtime - 4 * kUs;
-    const std::uint64_t waits = seen.account.waits;
+    const std::uint64_t waits = seen.account.in[0].waits;
     const std::uint64_t waited = of.machine.waited("acme", LS_PART_WAITING);
     const std::uint64_t queued = of.machine.waited("acme", LS_PART_RUNNABLE);
     put("off_cpu_threads", std::uint32_t{100}, seen);
     of.machine.change(kOther, nullptr);
     CHECK(of.machine.counted(LS_COUNT_SWITCHES_NOT_SEEN) == 1);
-    CHECK(of.machine.known(of.thread).account.waits == waits + 1);
+    CHECK(of.machine.known(of.thread).account.in[0].waits == waits + 1);
     CHECK(of.machine.waited("acme", LS_PART_WAITING) - waited == 20 * kUs);
     CHECK(of.machine.waited("acme", LS_PART_RUNNABLE) - queued == 26 * kUs);
   }
@@ -175,7 +175,7 @@ TEST_CASE("switches that were not seen: CPU time says how long the thread was aw
     of.machine.change(kOther, &of.thread);
     CHECK(of.machine.counted(LS_COUNT_SWITCHES_NOT_SEEN) == 1);
     CHECK(of.machine.waited(vanished, LS_PART_RUNNABLE) == 90 * kUs);
-    CHECK(of.machine.known(of.thread).account.ns[LS_PART_RUNNABLE] == 90 * kUs);
+    CHECK(of.machine.known(of.thread).account.in[0].ns[LS_PART_RUNNABLE] == 90 * kUs);
   }
   SECTION("it has run all the time") {
     of.machine.pass(kUs);
@@ -247,8 +247,8 @@ TEST_CASE("samples of waits: waits amid the work for others are counted once") {
       count += sum.count;
     }
     for (const unsigned part : {LS_PART_WAITING, LS_PART_UNINTERRUPTIBLE}) {
-      waited += known.late_ns[part];
-      count += known.late_count[part];
+      waited += known.late[0].ns[part];
+      count += known.late[0].count[part];
       CHECK(known.drawn_ns[part] <= whole);
     }
     CHECK(waited == whole);
