@@ -7,6 +7,11 @@
 // bytes behind a number are kept until its first total comes out of the kernel while the recording
 // goes on; from then on, only which set it is. If the sets themselves become too many, those that
 // come later lose the labels with most values: then each total is right by every other label.
+//
+// A recording may have windows. A number that none has used for a while is forgotten, by the kernel
+// first: if it comes again then, its labels are sent again.
+//
+//   used ......... used |  kWindowsKept  | the kernel forgets it | a window | forgotten here, too
 #pragma once
 
 #include <cstddef>
@@ -51,12 +56,30 @@ class NumberedLabels {
   // Returns what a number means that is known. With `for_good` it means that from then on.
   Meaning meaning(std::uint64_t number, const ProcessOfWaits& of, bool for_good);
 
+  // When a number was used last, by the number of the window.
+  struct Use {
+    std::uint32_t window = 0;
+    bool leaves = false;  // the kernel has forgotten it
+  };
   struct Settled {
     Index set = kNoIndex;  // the same for all numbers whose labels are the same
     std::uint8_t outcome = 0;
+    bool has_lost = false;  // some of its labels
+    Use use{};
   };
   // Returns what a number means whose meaning is decided for good, or null.
   const Settled* settled(std::uint64_t number);
+
+  // Ends a window. `in_use` may come again whenever they were used. Returns the numbers that the
+  // kernel is to forget.
+  std::vector<std::uint64_t> end_window(std::span<const std::uint64_t> in_use);
+  // Whether the sets have other indices since the last call (Settled::set).
+  bool take_renumbered() { return std::exchange(renumbered_, false); }
+  // How many numbers and sets are known.
+  std::size_t number_count() const {
+    return named_.size() + named_before_.size() + settled_.size() + settled_before_.size();
+  }
+  std::size_t set_count() const { return sets_.size(); }
 
   // The keys of the labels that sets have lost, and how many numbers had them.
   const std::vector<std::string>& lost_keys() const { return lost_keys_; }
@@ -72,15 +95,21 @@ class NumberedLabels {
     std::uint64_t publisher_epoch = 0;
     Observation meaning;  // at these epochs
     bool of_blame = false;
+    Use use{};
   };
   using AllNamed = std::unordered_map<std::uint64_t, Named>;
   using AllSettled = std::unordered_map<std::uint64_t, Settled>;
-  Index room_for(LabelSet labels);
+  Index room_for(LabelSet labels, bool& has_lost);
+  void touch(std::uint64_t number);
+  template <class All>
+  void forget_unused(All& numbers, std::uint32_t kept, std::vector<std::uint64_t>& leaving) const;
+  void forget_sets();
 
   // The numbers that have not come among so many others are forgotten. The kernel knows far fewer,
   // and sends the labels of one that comes again.
   static constexpr std::size_t kMostNumbers = std::size_t{1} << 20;
   static constexpr std::size_t kMostNamed = std::size_t{1} << 17;
+  static constexpr std::uint32_t kWindowsKept = 8;
 
   const LabelRules& rules_;
   std::size_t most_sets_;
@@ -97,6 +126,8 @@ class NumberedLabels {
   std::vector<std::string> blame_keys_;
   bool has_sets_of_blame_ = false;
   std::uint64_t without_room_ = 0;
+  std::uint32_t window_ = 0;
+  bool renumbered_ = false;
 };
 
 }  // namespace labelscope::cli

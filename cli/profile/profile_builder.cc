@@ -223,6 +223,7 @@ Index ProfileBuilder::intern_location(Address address, Index module, bool by_fra
 
 const ProfileBuilder::Decoded& ProfileBuilder::decode(const Sample& sample,
                                                       ProcessContext& process) {
+  if (sample.label_number != 0) return of_number_ = decode_number(sample, process);
   std::string_view bytes = as_text(sample.label_bytes);
   const bool waits = is_wait(sample.kind);
   if (waits) {  // equal labels and equal reasons
@@ -251,9 +252,9 @@ Index ProfileBuilder::intern_label_set(LabelSet labels) {
   return known;
 }
 
-Profile& ProfileBuilder::end_window(const KernelTotals& totals) {
+Profile& ProfileBuilder::end_window(const KernelTotals& totals, bool is_last) {
   enter_waiting();
-  fit_totals();
+  fit_totals(is_last);
   profile_.ledger.time = accounts_.cut(totals);
   profile_.ledger.time.attributed_ns += std::exchange(weighed_ns_, 0);
   profile_.ledger.time.unsampled_ns += unsampled_ns_;

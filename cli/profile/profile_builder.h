@@ -154,7 +154,8 @@ class ProfileBuilder {
   // Ends a window: settles the accounts, and fits the weights of waits, which have errors of
   // chance, to their totals. Returns the window's rows, with the ledger of their time, among all
   // that is known. The caller completes them, and calls move_out() or begin_window().
-  Profile& end_window(const KernelTotals& totals);
+  // Totals whose label sets have no name yet wait for another window, unless it is the last one.
+  Profile& end_window(const KernelTotals& totals, bool is_last = true);
   // Moves everything out: nothing comes any more.
   Profile move_out();
   Profile take(const KernelTotals& totals = {}) {
@@ -172,6 +173,9 @@ class ProfileBuilder {
   // Forgets what has no number, and calls all else by its number. Call it between two windows, and
   // ProcessContext::renumber() for each process.
   void keep(const Renumbering& numbers);
+  // Behind begin_window(): forgets numbers of label sets that no window has used for a while, but
+  // not those `in_use`. Returns those that the kernel is to forget.
+  std::vector<std::uint64_t> forget_numbers(std::span<const std::uint64_t> in_use);
   // Whether label bytes were decoded so often, for ever new processes, that it is worth to do it
   // again for those that are still there.
   bool is_crowded() const {
@@ -191,10 +195,11 @@ class ProfileBuilder {
   Index intern_frames(const StackView& frames, ProcessContext& process);
   Index intern_location(Address address, Index module, bool by_frame_pointer = false);
   const Decoded& decode(const Sample& sample, ProcessContext& process);
+  Decoded decode_number(const Sample& sample, ProcessContext& process);
   Index intern_label_set(LabelSet labels);
   std::optional<WaitRow> row_of(const WaitTotal& total, const ProcessOfWaits& of, bool early);
   Index set_with_reason(LabelSet labels, const WaitTotal& total, const ProcessOfWaits& of);
-  void fit_totals();
+  void fit_totals(bool is_last);
   void keep_largest_totals();
   // A sample whose row is not looked up yet, because the memory for that is on its way. To stand
   // still until it comes would take as long as the rest of the sample, if there are many rows.
@@ -233,6 +238,7 @@ class ProfileBuilder {
   Profile profile_;
   TimeAccounts accounts_;
   std::vector<Decoded> decoded_;
+  Decoded of_number_{};  // the last one
   // Label sets with the reason of a wait, by NumberedLabels::Settled::set and system call.
   using SetsWithReason = std::unordered_map<std::uint64_t, Index, SecretHash>;
   std::map<std::pair<std::uint8_t, ls_sample_kind>, SetsWithReason> with_reason_;
@@ -242,9 +248,16 @@ class ProfileBuilder {
   LeftOut left_out_;
   bool has_totals_ = false;
   UnknownWaits unknown_{};
-  // Those whose numbers are not known yet, because a record was lost that is sent again.
-  std::vector<WaitTotal> unnamed_;
-  std::vector<BlameTotal> unnamed_blame_;
+  // Those whose numbers are not known yet, because a record was lost that is sent again. They have
+  // waited for so many windows.
+  template <class Total>
+  struct Unnamed {
+    Total total;
+    unsigned windows = 0;
+  };
+  static constexpr unsigned kWindowsUnnamed = 8;
+  std::vector<Unnamed<WaitTotal>> unnamed_;
+  std::vector<Unnamed<BlameTotal>> unnamed_blame_;
   // So many rows were left when equal ones were last merged.
   std::size_t merged_waits_ = 0;
   std::size_t merged_blame_ = 0;

@@ -93,7 +93,7 @@ void ProfileBuilder::add_blame(std::span<const BlameTotal> totals, const FindPro
                                bool early) {
   profile_.has_blame = true;
   ProcessesOfWaits processes(find);
-  const auto add = [&](const BlameTotal& total) {
+  const auto add = [&](const BlameTotal& total, unsigned windows) {
     const bool by_thread = is_blamed_thread(total.kind);
     const auto waits_for_name = [&](std::uint64_t number) {
       return number != kUnknownLabels && !numbered_.is_known(number);
@@ -102,7 +102,7 @@ void ProfileBuilder::add_blame(std::span<const BlameTotal> totals, const FindPro
     const bool may_come = early && unnamed_blame_.size() < kMostUnnamed;
     if (may_come && (waits_for_name(total.wait.labels) ||
                      (by_thread && waits_for_name(total.labels)))) {
-      unnamed_blame_.push_back(total);
+      unnamed_blame_.push_back({total, windows});
       return;
     }
     // If nobody ever knows which label set this time is of, it has no row in the matrix.
@@ -126,8 +126,8 @@ void ProfileBuilder::add_blame(std::span<const BlameTotal> totals, const FindPro
     }
     profile_.blame.push_back(std::move(row));
   };
-  std::ranges::for_each(std::exchange(unnamed_blame_, {}), add);
-  std::ranges::for_each(totals, add);
+  for (const auto& before : std::exchange(unnamed_blame_, {})) add(before.total, before.windows);
+  for (const BlameTotal& total : totals) add(total, 0);
   if (!is_due(profile_.blame.size(), merged_blame_)) return;
   left_out_.blamed_waits += keep_largest(profile_.blame, limits_.blame);
   merged_blame_ = profile_.blame.size();
@@ -137,7 +137,7 @@ void ProfileBuilder::add_totals(std::span<const WaitTotal> totals, const FindPro
                                 bool early) {
   has_totals_ = true;
   ProcessesOfWaits processes(find);
-  const auto add = [&](const WaitTotal& total) {
+  const auto add = [&](const WaitTotal& total, unsigned windows) {
     if (total.labels == kUnknownLabels) {
       unknown_.of_any[value_of(total.kind)] += total.time_ns;
       return;
@@ -149,13 +149,13 @@ void ProfileBuilder::add_totals(std::span<const WaitTotal> totals, const FindPro
       }
       left_out_.waits += total.count;
     } else if (unnamed_.size() < kMostUnnamed) {
-      unnamed_.push_back(total);
+      unnamed_.push_back({total, windows});
       return;
     }
     unknown_.of_others[value_of(total.kind)] += total.time_ns;
   };
-  std::ranges::for_each(std::exchange(unnamed_, {}), add);
-  std::ranges::for_each(totals, add);
+  for (const auto& before : std::exchange(unnamed_, {})) add(before.total, before.windows);
+  for (const WaitTotal& total : totals) add(total, 0);
   if (!is_due(profile_.waits.size(), merged_waits_)) return;
   keep_largest_totals();
   merged_waits_ = profile_.waits.size();
@@ -173,10 +173,47 @@ void ProfileBuilder::keep_largest_totals() {
   left_out_.waits += keep_largest(profile_.waits, limits_.totals, unknown_, without_lost);
 }
 
-void ProfileBuilder::fit_totals() {
+// Its labels were read by the kernel's programs when the wait began.
+ProfileBuilder::Decoded ProfileBuilder::decode_number(const Sample& sample,
+                                                      ProcessContext& process) {
+  const ProcessOfWaits of = process_of_waits(process);
+  WaitTotal total;
+  total.process = sample.process;
+  total.kind = sample.kind;
+  total.system_call = sample.system_call;
+  total.labels = sample.label_number;
+  if (numbered_.is_known(total.labels)) {
+    if (const auto row = row_of(total, of, true))
+      return {row->label_set, 0, {}, static_cast<ls_outcome>(row->outcome)};
+  }
+  LabelSet own = of.labels;
+  apply_rules(rules_, own, met_keys_);
+  return {set_with_reason(std::move(own), total, of), 0, {}, LS_UNREADABLE_LOST};
+}
+
+std::vector<std::uint64_t> ProfileBuilder::forget_numbers(std::span<const std::uint64_t> in_use) {
+  std::vector<std::uint64_t> all(in_use.begin(), in_use.end());
+  for (const auto& waits : unnamed_blame_) {
+    all.push_back(waits.total.wait.labels);
+    all.push_back(waits.total.labels);
+  }
+  std::vector<std::uint64_t> leaving = numbered_.end_window(all);
+  if (numbered_.take_renumbered()) {
+    with_reason_.clear();
+    sets_with_reason_ = 0;
+  }
+  return leaving;
+}
+
+void ProfileBuilder::fit_totals(bool is_last) {
   if (!has_totals_) return;
-  for (const WaitTotal& total : std::exchange(unnamed_, {}))
-    unknown_.of_others[value_of(total.kind)] += total.time_ns;
+  // Of those that wait for too long, nobody will ever know the labels.
+  std::erase_if(unnamed_blame_, [&](auto& one) { return is_last || ++one.windows > kWindowsUnnamed; });
+  std::erase_if(unnamed_, [&](auto& one) {
+    if (!is_last && ++one.windows <= kWindowsUnnamed) return false;
+    unknown_.of_others[value_of(one.total.kind)] += one.total.time_ns;
+    return true;
+  });
   keep_largest_totals();
   left_out_.blamed_waits += keep_largest(profile_.blame, limits_.blame);
   // Samples have all their labels, also those that totals have lost.

@@ -237,8 +237,9 @@ class Recorder final : private EventHandler {
   void renew_names();
   Index program();
   Ledger sums(const Counters& counters) const;
-  Profile& end_window(const Counters& counters, std::uint64_t whole_ns);
+  Profile& end_window(const Counters& counters, std::uint64_t whole_ns, bool is_last);
   void forget_unused();
+  void forget_label_numbers();
   void forget_gone();
   void note_plan(Pid pid, const ProcessPlan& plan);
   void let_go(TrackedProcess::Clock::time_point now);

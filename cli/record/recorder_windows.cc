@@ -51,7 +51,9 @@ Status Recorder::stop() {
   }
   Status status = std::exchange(stops_, true) ? Status() : sampler_->stop(*this);
   clocks_.stop();
-  if (samples_waits_) queues_.stop();
+  // The kernel has a wait for a processor whole when it ends, in which window it may be. So what it
+  // has is no account of a window.
+  if (samples_waits_ && !window_.has_cut()) queues_.stop();
   doubt_group();
   note_process_times();
   return status;
@@ -110,7 +112,7 @@ Result<Profile> Recorder::cut(std::vector<ModuleFile>& files) {
   // These may read processes and files. What follows reads nothing, and is done once.
   const Index main_program = program();
   std::vector<ProfileModule> modules = modules_.copy(files);
-  Profile& all = end_window(window_.without_those_on_their_way(sampler_->counters()), 0);
+  Profile& all = end_window(window_.without_those_on_their_way(sampler_->counters()), 0, false);
   fill_processes(all, false);
   all.program = main_program;
   const UsedEntries used = entries_in_use(all, modules.size());
@@ -124,6 +126,7 @@ Result<Profile> Recorder::cut(std::vector<ModuleFile>& files) {
   cut_modules_ = entries_of(numbers.modules);
   clocks_.begin_window();
   forget_unused();
+  forget_label_numbers();
   forget_gone();
   return window;
 }
@@ -162,6 +165,11 @@ void Recorder::forget_unused() {
     process->renumber_modules(numbers.modules, done);
   }
   for (auto& [key, gone] : gone_) gone.row = Renumbering::of(numbers.processes, gone.row);
+}
+
+void Recorder::forget_label_numbers() {
+  if (!samples_waits_) return;
+  sampler_->forget_label_numbers(builder_.forget_numbers(sampler_->label_numbers_in_use()));
 }
 
 // What is still to come of a process that has ended comes within a second, mostly.
@@ -262,15 +270,15 @@ Ledger Recorder::sums(const Counters& counters) const {
 }
 
 // `whole_ns`: the CPU time of all targets since the start, if that is known otherwise.
-Profile& Recorder::end_window(const Counters& counters, std::uint64_t whole_ns) {
+Profile& Recorder::end_window(const Counters& counters, std::uint64_t whole_ns, bool is_last) {
   if (samples_waits_) {
     const auto find = [this](ProcessKey key) { return process_of_waits(key); };
-    if (!options_.blame.empty()) builder_.add_blame(sampler_->blame_totals(), find);
-    builder_.add_totals(sampler_->wait_totals(), find);
+    if (!options_.blame.empty()) builder_.add_blame(sampler_->blame_totals(), find, !is_last);
+    builder_.add_totals(sampler_->wait_totals(), find, !is_last);
   }
   ThreadLedgers ledgers = sampler_->thread_ledgers();
   ledgers.each([this](ThreadLedger& thread) { thread.entry = process_of_waits(thread.process).row; });
-  Profile& profile = builder_.end_window(kernel_totals(counters, whole_ns));
+  Profile& profile = builder_.end_window(kernel_totals(counters, whole_ns), is_last);
   const TimeLedger time = profile.ledger.time;
   profile.ledger = window_.cut(sums(counters));
   profile.ledger.time = time;
@@ -280,8 +288,10 @@ Profile& Recorder::end_window(const Counters& counters, std::uint64_t whole_ns) 
   settle_unplanned(profile);
   if (builder_.numbered().has_sets_of_blame()) profile.blame_keys = options_.blame;
   if (profile.has_blame) complete_blame(profile);
-  if (samples_waits_)
-    note_wait_differences(profile, queues_, options_.clocks.stolen() - stolen_before_ns_);
+  if (samples_waits_) {
+    const std::uint64_t stolen_ns = options_.clocks.stolen();
+    note_wait_differences(profile, queues_, stolen_ns - std::exchange(stolen_before_ns_, stolen_ns));
+  }
   profile.event = std::string(sampler_->event_name());
   return profile;
 }
@@ -291,7 +301,8 @@ Profile Recorder::take_profile(std::vector<ModuleFile>& files, std::uint64_t tim
   const Index main_program = program();
   std::vector<ProfileModule> modules = modules_.take(files);
   const Counters counters = sampler_->counters();
-  end_window(window_.has_cut() ? window_.without_those_on_their_way(counters) : counters, time_ns);
+  end_window(window_.has_cut() ? window_.without_those_on_their_way(counters) : counters, time_ns,
+             true);
   Profile profile = builder_.move_out();
   fill_processes(profile, true);
   add_other_processes(profile);

@@ -312,7 +312,8 @@ Status Session::cut() {
   naming_.end_early();  // names of windows are kept with what they are names of
   auto window = recorder_->cut(files_);
   if (!window) return std::move(window).error();
-  end_ = Clock::now();
+  const std::uint64_t cut_ns = recorder_->sampler().span().cut_ns;
+  end_ = cut_ns == 0 ? Clock::now() : Clock::time_point(std::chrono::nanoseconds(cut_ns));
   profile_ = *std::move(window);
   learn_names(options_.unpublished.named_ids, profile_);
   describe(profile_);

@@ -21,11 +21,14 @@
 #include "cli/host/exit_status.h"
 #include "cli/host/log.h"
 #include "process/cpu_times.h"
+#include "process/session_child.h"
+#include "process/waiting_program.h"
 #include "support/catch.h"
 #include "support/rights.h"
 
 using namespace labelscope;
 using namespace labelscope::cli;
+using namespace labelscope::test;
 
 // The program's log is not in the library. What is wrong shows in what the test checks.
 namespace labelscope::cli::log {
@@ -36,12 +39,6 @@ void error(std::string_view) {}
 }  // namespace labelscope::cli::log
 
 namespace {
-
-void compute_for(std::chrono::nanoseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  while (std::chrono::steady_clock::now() < end) {
-  }
-}
 
 // A process that computes until this object goes: in one thread, or in threads that end soon.
 class Busy {
@@ -136,42 +133,6 @@ class Listener final : public SessionListener {
   std::string order;
   int turns = 0;
 };
-
-SessionOptions watching(Pid pid) {
-  SessionOptions options;
-  options.wanted.processes.pids = {pid};
-  options.duration = std::chrono::milliseconds(300);
-  options.frequency_hz = 199;
-  // Neither asks for a worker, which is another program than this test.
-  options.call_graph = LS_CALL_GRAPH_NONE;
-  options.kernel_stacks = false;
-  return options;
-}
-
-// A session gives up its rights for good, so each has a process of its own. Returns what it
-// has found wrong; empty if nothing.
-template <class Act>
-std::string in_a_child(const Act& act) {
-  std::array<int, 2> ends{};
-  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    for (const int signal : {SIGSEGV, SIGABRT, SIGTERM, SIGINT}) ::signal(signal, SIG_DFL);
-    const std::string wrong = act();
-    static_cast<void>(::write(ends[1], wrong.data(), wrong.size()));
-    ::_exit(0);
-  }
-  ::close(ends[1]);
-  std::string wrong;
-  std::array<char, 256> bytes{};
-  for (ssize_t got = 0; (got = ::read(ends[0], bytes.data(), bytes.size())) > 0;)
-    wrong.append(bytes.data(), static_cast<std::size_t>(got));
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (status != 0) wrong += "; it ended with status " + std::to_string(status);
-  return wrong;
-}
 
 std::string record(const Busy& busy) {
   SocketSink sink;
@@ -286,11 +247,6 @@ std::string record_windows(const Busy& busy, Backend backend) {
   if (cutter.samples != session.recorder().samples()) problem += "; samples are missing";
   if (cutter.samples == 0) problem += "; there was no sample";
   return problem;
-}
-
-void expect_nothing_wrong(const std::string& wrong) {
-  INFO(wrong);
-  CHECK(wrong.empty());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "sources/label_codec.h"
 
@@ -66,7 +67,8 @@ std::uint64_t MadeUpWaits::number_of(const Process& process, const Labels& label
 }
 
 void MadeUpWaits::sample(const Process& process, std::size_t thread, const Labels& labels,
-                         const Key& key, std::uint64_t weight_ns, std::uint32_t flags) {
+                         const Key& key, std::uint64_t weight_ns, std::uint32_t flags,
+                         std::uint64_t number) {
   ++taken_;
   const bool is_unreadable = labels.tenant == kUnreadable;
   const ls_outcome outcome = is_unreadable           ? LS_UNREADABLE_NOT_RESIDENT
@@ -88,7 +90,11 @@ void MadeUpWaits::sample(const Process& process, std::size_t thread, const Label
   made.comm = "made-up";
   made.outcome = outcome;
   made.flags = flags;
-  made.label_bytes = bytes;
+  if (outcome == LS_LABELLED && number >= kFirstLabelNumber) {
+    made.label_number = number;
+  } else {
+    made.label_bytes = bytes;
+  }
   handler_->on_sample(made);
 }
 
@@ -98,7 +104,7 @@ void MadeUpWaits::blame(const WaitPlace& place, const Key& key, std::uint64_t ns
                                     LS_BLAME_KERNEL, LS_BLAME_UNKNOWN};
   const ls_blame_kind kind = kWho[below(std::size(kWho))];
   if (kind == LS_BLAME_UNKNOWN) {  // nobody knows who it was
-    blamed_[{place, {}}].add(ns);
+    if (ns != 0) blamed_[{place, {}}].add(ns);
     return;
   }
   Who who{kind, {}, 0, {}};
@@ -113,7 +119,9 @@ void MadeUpWaits::blame(const WaitPlace& place, const Key& key, std::uint64_t ns
     std::get<2>(who) = number_of(process, labels);
     culprit.tenant = labels.tenant;
   }
-  if (chance(faults_.blame_without_room)) {
+  const bool has_room = !chance(faults_.blame_without_room);
+  if (ns == 0) return;  // a cut has left nothing of it
+  if (!has_room) {
     blamed_[{place, {}}].add(ns);
     return;
   }
@@ -123,7 +131,11 @@ void MadeUpWaits::blame(const WaitPlace& place, const Key& key, std::uint64_t ns
   blames_[{key, who}].add(ns);
 }
 
-void MadeUpWaits::wait(Process& process, std::size_t thread) {
+void MadeUpWaits::begin_wait() {
+  Begun begun;
+  begun.process = below(processes_.size());
+  Process& process = processes_[begun.process];
+  const std::size_t thread = begun.thread = below(process.threads.size());
   if (chance(0.3)) process.threads[thread] = new_labels();
   Labels labels = process.threads[thread];
   if (chance(faults_.unreadable)) labels = {std::string(kUnreadable), 0};
@@ -131,8 +143,56 @@ void MadeUpWaits::wait(Process& process, std::size_t thread) {
   const std::int32_t call = kCalls[below(std::size(kCalls))];
   // From microseconds to seconds.
   const std::uint64_t ns = 1'000 + below(std::uint64_t{1} << (11 + below(20)));
-  now_ += ns;
   const std::uint64_t number = number_of(process, labels);
+  begun_ = Begun{begun.process, thread, labels, kind, call, number, ns, now_, now_};
+}
+
+// Returns whether the wait ends before the next cut.
+bool MadeUpWaits::pass_until_cut() {
+  const std::uint64_t end = begun_->began + begun_->ns;
+  if (cuts_.empty() || cuts_.back() >= end) {
+    now_ = std::max(now_, end);
+    return true;
+  }
+  now_ = std::max(now_, cuts_.back());
+  cuts_.pop_back();
+  is_at_cut_ = true;
+  return false;
+}
+
+void MadeUpWaits::cut_at(std::vector<std::uint64_t> times) {
+  std::ranges::sort(times, std::greater<>());
+  cuts_ = std::move(times);
+}
+
+// What of the wait lies before the cut is handed out with its number, or as it was read.
+Status MadeUpWaits::cut(EventHandler& handler) {
+  handler_ = &handler;
+  is_at_cut_ = false;
+  if (begun_ && now_ > begun_->from) {
+    const Process& process = processes_[begun_->process];
+    const std::uint64_t ns = now_ - begun_->from;
+    open_[{process.pid, begun_->kind, begun_->call, begun_->labels.tenant}].add(ns);
+    divided_ += ns;
+    const Key key{process.key(), begun_->kind, begun_->call, begun_->number};
+    const std::uint64_t then = now_;
+    sample(process, begun_->thread, begun_->labels, key, ns, LS_STILL_WAITING, begun_->number);
+    now_ = begun_->from = then;
+  }
+  take_out();
+  return {};
+}
+
+void MadeUpWaits::end_wait() {
+  const Begun begun = *std::exchange(begun_, std::nullopt);
+  const Process& process = processes_[begun.process];
+  const std::size_t thread = begun.thread;
+  Labels labels = begun.labels;
+  const ls_sample_kind kind = begun.kind;
+  const std::int32_t call = begun.call;
+  const std::uint64_t number = begun.number;
+  const std::uint64_t length = begun.ns;
+  const std::uint64_t ns = begun.began + length - begun.from;
   const WaitPlace place{process.pid, kind, call, labels.tenant};
   const Key key{process.key(), kind, call, number};
   ended_[place].add(ns);
@@ -146,17 +206,18 @@ void MadeUpWaits::wait(Process& process, std::size_t thread) {
     total.labels = number;
     total.time_ns += ns;
     ++total.count;
-    ++total.lengths[ls_wait_bucket(ns)];
+    ++total.lengths[ls_wait_bucket(length)];
   }
   if (kind == LS_RUNNABLE && below(2) == 0) {
-    const std::uint64_t first = below(ns);
-    if (first != 0) blame(place, key, first);
-    blame(place, key, ns - first);
+    const std::uint64_t first = below(length);
+    const std::uint64_t its = std::min(first, ns);
+    if (first != 0) blame(place, key, its);
+    blame(place, key, ns - its);
   } else {
     blame(place, key, ns);
   }
-  const std::uint64_t weight = std::max(ns, kPeriodNs);
-  if (below(weight) >= ns) return;
+  const std::uint64_t weight = std::max(length, kPeriodNs);
+  if (below(weight) >= length) return;
   if (chance(faults_.sample_otherwise)) labels = new_labels();
   sample(process, thread, labels, key, weight, 0);
 }
@@ -194,9 +255,13 @@ void MadeUpWaits::take_out() {
 
 Status MadeUpWaits::drain(EventHandler& handler, std::chrono::milliseconds timeout) {
   handler_ = &handler;
-  for (std::int64_t i = 0; i < timeout.count(); ++i) {
-    Process& process = processes_[below(processes_.size())];
-    wait(process, below(process.threads.size()));
+  // Nothing else is to come before these are over.
+  if (waits_left_ == 0) waits_left_ = timeout.count();
+  while (waits_left_ > 0 && !is_at_cut_) {
+    if (!begun_) begin_wait();
+    if (!pass_until_cut()) break;
+    end_wait();
+    --waits_left_;
     if (chance(0.1)) change_something();
   }
   return {};

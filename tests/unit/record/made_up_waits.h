@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <span>
@@ -80,11 +81,25 @@ class MadeUpWaits final : public Sampler {
   }
   Status start() override { return {}; }
   Status drain(EventHandler& handler, std::chrono::milliseconds timeout) override;
+  Status cut(EventHandler& handler) override;
   Status stop(EventHandler& handler) override;
   Counters counters() const override;
   std::vector<WaitTotal> wait_totals() const override;
   std::vector<BlameTotal> blame_totals() const override;
   std::string_view event_name() const override { return "waits"; }
+
+  // drain() returns early when one of these times is reached, which may be in the middle of a wait;
+  // then is_at_cut() is true until cut(). What goes on is the same with any of them, and with none.
+  void cut_at(std::vector<std::uint64_t> times);
+  bool is_at_cut() const { return is_at_cut_; }
+  // So many waits are still to come of those that drain() was called for.
+  std::int64_t waits_left() const { return waits_left_; }
+  std::uint64_t now() const { return now_; }
+  // Parts of waits that were handed out at cuts.
+  std::uint64_t divided() const { return divided_; }
+  void forget_label_numbers(std::span<const std::uint64_t> numbers) override {
+    for (const std::uint64_t number : numbers) told_.erase(number);
+  }
 
   Pid first() const { return Pid{processes_.front().pid}; }
   // Waits that have ended, those that were open at the end, and who made whom wait.
@@ -119,9 +134,23 @@ class MadeUpWaits final : public Sampler {
   Labels new_labels();
   static std::vector<std::byte> bytes_of(const Labels& labels);
   std::uint64_t number_of(const Process& process, const Labels& labels);
-  void wait(Process& process, std::size_t thread);
+  // A wait that has begun, and how it will end.
+  struct Begun {
+    std::size_t process = 0;
+    std::size_t thread = 0;
+    Labels labels;
+    ls_sample_kind kind = LS_WAITING;
+    std::int32_t call = LS_CALL_NONE;
+    std::uint64_t number = 0;
+    std::uint64_t ns = 0;
+    std::uint64_t began = 0;
+    std::uint64_t from = 0;  // what was before is of windows before
+  };
+  void begin_wait();
+  bool pass_until_cut();
+  void end_wait();
   void sample(const Process& process, std::size_t thread, const Labels& labels, const Key& key,
-              std::uint64_t weight_ns, std::uint32_t flags);
+              std::uint64_t weight_ns, std::uint32_t flags, std::uint64_t number = 0);
   void blame(const WaitPlace& place, const Key& key, std::uint64_t ns);
   void change_something();
   void take_out();
@@ -130,6 +159,11 @@ class MadeUpWaits final : public Sampler {
   WaitFaults faults_;
   EventHandler* handler_ = nullptr;
   std::uint64_t now_ = 1'000'000;
+  std::vector<std::uint64_t> cuts_;  // the next one is the last element
+  bool is_at_cut_ = false;
+  std::optional<Begun> begun_;
+  std::int64_t waits_left_ = 0;
+  std::uint64_t divided_ = 0;
   std::vector<Process> processes_;
   std::uint32_t lives_ = 1;
   std::set<std::uint64_t> told_;

@@ -2,6 +2,8 @@
 // the time of the totals, totals that of the machine, and each row of blame adds up to its total,
 // in the recording and in what is made of it.
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -153,13 +155,14 @@ void check_sums(const Profile& profile) {
 }
 
 struct Recorded {
-  Profile profile;
+  Profile profile;  // of the last window
+  std::vector<Profile> windows{};  // those before
   MadeUpWaits* machine = nullptr;  // of `recorder`
   std::unique_ptr<Recorder> recorder;
 };
 
-Recorded record(std::uint64_t seed, const WaitFaults& faults,
-                const WaitLimits& limits = {}) {
+Recorded record(std::uint64_t seed, const WaitFaults& faults, const WaitLimits& limits = {},
+                const std::vector<std::uint64_t>& cuts = {}) {
   auto owned = std::make_unique<MadeUpWaits>(seed, faults);
   Recorded all;
   all.machine = owned.get();
@@ -169,15 +172,24 @@ Recorded record(std::uint64_t seed, const WaitFaults& faults,
                             .period_ns = MadeUpWaits::kPeriodNs,
                             .blame = {"tenant"}};
   options.limits = limits;
+  options.plan_budget = std::chrono::hours(1);  // the same happens each time
+  all.machine->cut_at(cuts);
   all.recorder = std::make_unique<Recorder>(std::move(owned), options);
   Recorder& recorder = *all.recorder;
   REQUIRE(recorder.add_before_exec(all.machine->first(), UniqueFd()));
   REQUIRE(recorder.start());
+  std::vector<ModuleFile> files;
   for (std::uint64_t turns = 1 + random() % 5; turns > 0; --turns) {
-    REQUIRE(recorder.step(std::chrono::milliseconds(random() % 40)));
+    const std::chrono::milliseconds time(random() % 40);
+    REQUIRE(recorder.step(time));
+    while (all.machine->is_at_cut()) {
+      auto window = recorder.cut(files);
+      REQUIRE(window);
+      all.windows.push_back(*std::move(window));
+      REQUIRE(recorder.step(time));
+    }
   }
   REQUIRE(recorder.stop());
-  std::vector<ModuleFile> files;
   all.profile = recorder.take_profile(files, 0);
   return all;
 }
@@ -247,6 +259,77 @@ void check_exact(const Recorded& all) {
     blame[{places.of(row), culprit}] += row.time_ns;
   }
   CHECK(blame == blamed);
+}
+
+// What windows have together.
+struct Together {
+  Sums rows;
+  Sums blamed;
+  std::map<Place, std::uint64_t> counts;
+  std::map<std::pair<Place, std::size_t>, std::uint64_t> lengths;
+  std::uint64_t whole_ns = 0;
+  std::uint64_t taken = 0;
+  std::uint64_t written = 0;
+  std::array<std::uint64_t, LS_OUTCOME_COUNT> outcomes{};
+
+  void add(const Profile& window, bool with_open_samples) {
+    const Places places(window);
+    for (const SampleRow& row : window.rows) {
+      rows[places.of(row)] += row.weight_ns;
+      if ((row.flags & LS_STILL_WAITING) == 0 || with_open_samples) continue;
+      taken -= row.count;
+      written -= row.count;
+      outcomes[row.outcome] -= row.count;
+    }
+    for (const BlameRow& row : window.blame) blamed[places.of(row)] += row.time_ns;
+    for (const WaitRow& row : window.waits) {
+      counts[places.of(row)] += row.count;
+      for (std::size_t bucket = 0; bucket < row.lengths.size(); ++bucket)
+        lengths[{places.of(row), bucket}] += row.lengths[bucket];
+    }
+    whole_ns += window.ledger.time.whole();
+    taken += window.ledger.taken;
+    written += window.ledger.written;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) outcomes[i] += window.ledger.outcomes[i];
+  }
+  void drop_all_zeros() {
+    drop_zeros(rows);
+    drop_zeros(blamed);
+    drop_zeros(counts);
+    drop_zeros(lengths);
+  }
+};
+
+// Cuts the same stream at so many points, and compares.
+void check_windows(std::uint64_t seed, const WaitFaults& faults, std::size_t points) {
+  const Recorded whole = record(seed, faults);
+  std::mt19937_64 random(seed + points);
+  std::vector<std::uint64_t> cuts;
+  const std::uint64_t begin = MadeUpWaits(seed, faults).now();
+  const std::uint64_t time = whole.machine->now() - begin;
+  for (std::size_t i = 0; time != 0 && i < points; ++i) cuts.push_back(begin + random() % time);
+  const Recorded cut = record(seed, faults, {}, cuts);
+  if (time != 0) REQUIRE(cut.windows.size() + 3 > points / 2);
+  Together expected;
+  expected.add(whole.profile, false);
+  Together found;
+  for (const Profile& window : cut.windows) {
+    check_sums(window);
+    found.add(window, false);
+  }
+  check_sums(cut.profile);
+  found.add(cut.profile, false);
+  expected.drop_all_zeros();
+  found.drop_all_zeros();
+  CHECK(found.rows == expected.rows);
+  CHECK(found.blamed == expected.blamed);
+  CHECK(found.counts == expected.counts);
+  CHECK(found.lengths == expected.lengths);
+  CHECK(found.whole_ns == expected.whole_ns);
+  CHECK(found.taken == expected.taken);
+  CHECK(found.written == expected.written);
+  CHECK(found.outcomes == expected.outcomes);
+  CHECK(cut.machine->now() == whole.machine->now());
 }
 
 Selection where(const std::string& condition) {
@@ -357,5 +440,28 @@ TEST_CASE("wait streams: who makes others wait is known when the number comes ag
         lost_ns += row.time_ns;
     }
     CHECK(lost_ns <= all.machine->unnamed_blame_ns());
+  }
+}
+
+TEST_CASE("wait streams: windows add up to the recording that is not cut, to the nanosecond") {
+  for (const std::size_t points : {1U, 10U, 1000U}) {
+    const std::uint64_t most = points == 1000 ? streams() / 20 : streams();
+    for (std::uint64_t seed = 1; seed <= most; ++seed) {
+      INFO("seed " << seed << ", " << points << " cuts");
+      check_windows(seed, {.unreadable = 0.05}, points);
+    }
+  }
+}
+
+TEST_CASE("wait streams: and where samples are dropped, and processes come that nobody has seen") {
+  for (std::uint64_t seed = 1; seed <= streams(); ++seed) {
+    INFO("seed " << seed);
+    check_windows(seed,
+                  {.number_forgotten = 0.2,
+                   .sample_dropped = 0.3,
+                   .unreadable = 0.05,
+                   .fork_lost = 0.2,
+                   .requests = seed % 3 == 0 ? 1000u : 2u},
+                  10);
   }
 }
