@@ -63,18 +63,19 @@ void check_open(const std::vector<ThreadAtCut>& threads, const WaitCut& cut, std
 TEST_CASE("cut_waits: the rest of a wait is of the window in which it ends, with its whole length") {
   Waiting of;
   const WaitCut cut = of.machine.cut();
-  of.machine.pass(300 * kUs);
+  of.machine.pass(7 * kUs);
   of.come_back();
   check_open(of.at(cut), cut, of.left);
   CHECK(of.machine.take_waits().empty());
-  CHECK(of.machine.waits()[{100, "acme", kRead, LS_PART_WAITING}] == Sum{300 * kUs, 1});
+  CHECK(of.machine.waits()[{100, "acme", kRead, LS_PART_WAITING}] == Sum{7 * kUs, 1});
   const auto totals = entries_of<ls_wait_key, ls_wait_total>("wait_totals");
   REQUIRE(totals.size() == 1);
-  CHECK(totals[0].second.log2[ls_wait_bucket(310 * kUs)] == 1);
+  REQUIRE(ls_wait_bucket(17 * kUs) != ls_wait_bucket(7 * kUs));
+  CHECK(totals[0].second.log2[ls_wait_bucket(17 * kUs)] == 1);
   const ls_wait_account account = of.machine.known(of.thread).account;
   CHECK(account.in[cut.slot].waits == 0);
   CHECK(account.in[cut.slot ^ 1].waits == 1);
-  CHECK(account.in[cut.slot ^ 1].ns[LS_PART_WAITING] == 300 * kUs);
+  CHECK(account.in[cut.slot ^ 1].ns[LS_PART_WAITING] == 7 * kUs);
 }
 
 TEST_CASE("cut_waits: a wait over several windows has a part of each") {
