@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <charconv>
@@ -60,6 +61,16 @@ Result<std::uint32_t> largest_cpu_number() {
                    list + "'"};
 }
 
+// Gives each program that is used a slot on each CPU.
+void give_slots(const SamplerOptions& options, std::uint32_t cpus, ls_config& config) {
+  const std::array<bool, LS_SAMPLING_PROGRAMS> used{samples_running(options.mode),
+                                                    samples_waits(options.mode)};
+  std::uint32_t next = 0;
+  for (std::size_t program = 0; program < used.size(); ++program) {
+    config.first_slot[program] = used[program] ? std::exchange(next, next + cpus) : LS_NO_SLOT;
+  }
+}
+
 Result<ls_config> make_config(const SamplerOptions& options, std::uint32_t cpus) {
   ls_config config{};
   config.pid_namespace = own_pid_namespace();
@@ -69,7 +80,7 @@ Result<ls_config> make_config(const SamplerOptions& options, std::uint32_t cpus)
   config.presets = options.presets;
   config.keeps_reads = samples_waits(options.mode);
   config.worker_flag = worker_flags();
-  config.cpus = cpus;
+  give_slots(options, cpus, config);
   config.blame = options.blames && samples_waits(options.mode);
   if (config.blame) config.hard_interrupt = hard_interrupt_bits();
 #if defined(__x86_64__)
@@ -168,6 +179,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
 
   loaded->samples_waits_ = samples_waits(options.mode);
   loaded->blames_ = config->blame != 0;
+  for (const std::uint32_t first : config->first_slot) loaded->slots_ += first == LS_NO_SLOT ? 0 : cpus;
   loaded->size_maps(options, object, cpus);
   load_if(loaded->samples_waits_, kWaitPrograms, loaded->object_);
   load_if(loaded->blames_, kBlamePrograms, loaded->object_);
@@ -199,8 +211,6 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load_object(const SamplerOptions& 
 
 void BpfObject::size_maps(const SamplerOptions& options, const SamplerObject& object,
                           std::uint32_t cpus) {
-  // Only the programs that are used have slots; the scheduler's comes last.
-  slots_ = cpus * (samples_waits_ ? LS_SAMPLING_PROGRAMS : LS_SAMPLING_PROGRAMS - 1);
   resize(object_, "processes", options.max_processes);
   resize(object_, "lives", options.max_processes);
   resize(object_, "unwind_processes", options.max_processes);

@@ -175,7 +175,7 @@ struct ls_slot {
 };
 
 static __always_inline struct ls_slot ls_slot_of(enum ls_sampling_program program) {
-  struct ls_slot slot = {program, program * config.cpus + bpf_get_smp_processor_id()};
+  struct ls_slot slot = {program, config.first_slot[program] + bpf_get_smp_processor_id()};
   return slot;
 }
 

@@ -208,7 +208,7 @@ void LoadedSampler::hand_out(const SampleRecord& sample) {
   // record, or has not written it yet.
   if (sample.stack.end == LS_STACK_NO_MAPPING) tables_->on_mapping(pid);
   if (sample.stack.end == LS_STACK_NO_TABLE && !sample.stack.user.empty()) {
-    tables_->want(pid, sample.stack.user.back() & ~LS_FRAME_BY_FP);
+    tables_->want(pid, sample.stack.frame(sample.stack.user.back()).value);
   }
   handler_->on_sample(handed);
 }
@@ -220,7 +220,8 @@ void LoadedSampler::hand_out(const std::optional<ThreadClocks::Time>& ended, std
 Status LoadedSampler::wait(milliseconds timeout) {
   const auto longest = reports_->let_wake();
   if (!longest) return longest.error();
-  timeout = std::min({timeout, *longest, events_->until_change(), tables_->longest_wait()});
+  timeout = std::min({timeout, *longest, tables_->longest_wait()});
+  for (const EventSource* source : sources_) timeout = std::min(timeout, source->longest_wait());
   std::array<epoll_event, 4> ready{};
   const int count =
       epoll_wait(epoll_.get(), ready.data(), ready.size(), static_cast<int>(timeout.count()));
@@ -251,9 +252,7 @@ Status LoadedSampler::consume(EventHandler& handler) {
 
 Status LoadedSampler::drain(EventHandler& handler, milliseconds timeout) {
   processes_->ask_first_threads();
-  if (events_->until_change() == milliseconds(0)) events_->change_rates(object_->samples_by_cpu());
-  // Where only waits are sampled, no event takes part in that.
-  if (events_->samples()) events_->look_at_processors();
+  for (EventSource* source : sources_) source->work(*object_);
   const bool has_more = more_ || !kept_.empty();
   if (Status status = wait(has_more ? milliseconds(0) : timeout); !status) return status;
   return consume(handler);

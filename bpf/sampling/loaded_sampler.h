@@ -29,15 +29,17 @@
 #include <vector>
 
 #include "bpf/load/bpf_object.h"
+#include "bpf/sampling/event_source.h"
 #include "bpf/sampling/held_samples.h"
 #include "bpf/sampling/kept_records.h"
+#include "bpf/sampling/mapping_events.h"
 #include "bpf/sampling/mapping_reports.h"
-#include "bpf/sampling/perf_events.h"
 #include "bpf/sampling/process_table.h"
 #include "bpf/sampling/sampled_waits.h"
 #include "bpf/sampling/sampler.h"
 #include "bpf/sampling/thread_clocks.h"
 #include "bpf/sampling/thread_times.h"
+#include "bpf/sampling/timed_events.h"
 #include "bpf/unwind/stack_tables.h"
 #include "bpf/wire/records.h"
 #include "labelscope/unique_fd.h"
@@ -98,9 +100,9 @@ class LoadedSampler final : public BpfSampler {
   }
   Status stop(EventHandler& handler) override;
   Counters counters() const override;
-  std::string_view event_name() const override { return events_->name(); }
+  std::string_view event_name() const override { return event_name_; }
   Span span() const override { return {began_ns_, ended_ns_, waits_ ? waits_->cut_ns() : 0}; }
-  std::vector<std::string> remarks() const override { return events_->remarks(); }
+  std::vector<std::string> remarks() const override;
   std::vector<WaitTotal> wait_totals() const override {
     return waits_ ? waits_->totals() : std::vector<WaitTotal>{};
   }
@@ -143,6 +145,7 @@ class LoadedSampler final : public BpfSampler {
   Status consume(EventHandler& handler);
   Status look_at_counters();
 
+  Status open_sources(const SamplerOptions& options);
   Status open_waits();
   Status settle(EventHandler& handler);
   void begin_clocks();
@@ -151,7 +154,7 @@ class LoadedSampler final : public BpfSampler {
   void take_ending(const ls_ending& ending);
 
   std::unique_ptr<BpfObject> object_;
-  std::optional<PerfEvents> events_;
+  std::optional<MappingEvents> events_;
   UniqueFd epoll_;
   ring_buffer* ring_ = nullptr;
   std::size_t ring_bytes_ = 0;
@@ -166,7 +169,10 @@ class LoadedSampler final : public BpfSampler {
   std::unique_ptr<StackTables> tables_;
   FirstLooks looks_;  // until sampling begins
   std::optional<MappingReports> reports_;
-  std::optional<SampledWaits> waits_;  // if the mode samples them
+  std::optional<TimedEvents> timed_;   // if the mode samples threads that run
+  std::optional<SampledWaits> waits_;  // if it samples waits
+  std::vector<EventSource*> sources_;  // these
+  std::string event_name_;
   HeldSamples held_;
   std::vector<std::byte> label_bytes_;
   std::size_t taken_bytes_ = 0;  // bytes that the current consume() has taken

@@ -1,12 +1,12 @@
 // MappingReports hands out what the kernel reports of mappings, from before the first look at a
 // process until the end of the recording:
 //
-//   PerfEvents::open()   reports begin
-//   FirstLooks           processes are looked at, while the programs load
-//   take_early()         a process that has mapped something since has no first look any more
-//   ...                  processes are set, and planned
-//   take_early()         the same; tables look again at it before sampling begins
-//   take()               the tables and the handler learn of each mapping
+//   MappingEvents::open()  reports begin
+//   FirstLooks             processes are looked at, while the programs load
+//   take_early()           a process that has mapped something since has no first look any more
+//   ...                    processes are set, and planned
+//   take_early()           the same; tables look again at it before sampling begins
+//   take()                 the tables and the handler learn of each mapping
 //
 // The kernel writes samples into one ring and mappings into others. A sample is looked up in what
 // its process had mapped then, so mappings must come between the same samples as they were made:
@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "bpf/sampling/perf_events.h"
+#include "bpf/sampling/mapping_events.h"
 #include "bpf/sampling/perf_ring.h"
 #include "bpf/sampling/process_table.h"
 #include "bpf/sampling/wakeup_budget.h"
@@ -38,7 +38,7 @@ namespace labelscope {
 class MappingReports {
  public:
   // All of these must live as long as this object.
-  MappingReports(PerfEvents& events, FirstLooks& looks, const ProcessTable& processes,
+  MappingReports(MappingEvents& events, FirstLooks& looks, const ProcessTable& processes,
                  StackTables& tables)
       : events_(events), looks_(looks), processes_(processes), tables_(tables) {}
   MappingReports(const MappingReports&) = delete;
@@ -73,7 +73,7 @@ class MappingReports {
   void look(EventHandler& handler);
   void hand_out(Report& report, EventHandler& handler);
 
-  PerfEvents& events_;
+  MappingEvents& events_;
   FirstLooks& looks_;
   const ProcessTable& processes_;
   StackTables& tables_;

@@ -17,7 +17,7 @@ void SampledWaits::begin(const ThreadTimes::ByProcess& times, std::uint64_t now_
   }
 }
 
-Status SampledWaits::begin() {
+Status SampledWaits::enable() {
   if (Status status = waiting_.begin(); !status) return status;
   if (Status status = object_.start_waits(); !status) return status;
   // Children that were forked before the programs were attached are in this list, and the programs
@@ -68,13 +68,14 @@ void SampledWaits::on_exec(const ProcessRecord& event) {
   accounts_.begin({&thread, 1}, event.time_ns);
 }
 
-void SampledWaits::end() {
+Status SampledWaits::disable() {
   // A page of labels may never come. Then nobody calls take(), and these are what is known.
   totals_ = waiting_.totals();
   waiting_.look();
   const std::uint64_t now_ns = monotonic_ns();
   object_.stop_waits();
   waiting_.close(now_ns, accounts_);
+  return {};
 }
 
 bool SampledWaits::is_sampling() const {

@@ -1,8 +1,8 @@
 // What the sampler does for waits, if the mode samples them:
 //
-//   begin(all threads), begin()   which threads exist, and which wait already
+//   begin(all threads), enable()  which threads exist, and which wait already
 //   while it records              work(); what threads do comes by on_...()
-//   end(), freeze()               waits cease to count, then the CPU time of each thread is read
+//   disable(), freeze()           waits cease to count, then the CPU time of each thread is read
 //   take()                        totals, ledgers, and a sample of each wait that has not ended
 //
 // In between the recording may be cut into windows:
@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "bpf/load/bpf_object.h"
+#include "bpf/sampling/event_source.h"
 #include "bpf/sampling/thread_times.h"
 #include "bpf/sampling/wait_accounts.h"
 #include "bpf/sampling/waiting_threads.h"
@@ -31,7 +32,7 @@
 
 namespace labelscope {
 
-class SampledWaits {
+class SampledWaits final : public EventSource {
  public:
   // `object` must outlive this one. Construct it before labelscope gives up rights.
   SampledWaits(BpfObject& object, const SamplerOptions& options)
@@ -39,10 +40,12 @@ class SampledWaits {
 
   // The CPU times of all threads at `now_ns`, which their accounts begin with.
   void begin(const ThreadTimes::ByProcess& times, std::uint64_t now_ns);
+  std::string_view name() const override { return "sched_switch"; }
   // Lets waits count, and notes which threads of these processes wait now.
-  Status begin();
+  Status enable() override;
   Status begin(Pid pid) { return waiting_.begin(pid, accounts_); }
   // As WaitingThreads::work().
+  using EventSource::work;
   Status work(EventHandler& handler, bool all_read) { return waiting_.work(handler, all_read); }
 
   void on_thread_end(const ThreadWaitsRecord& record);
@@ -61,8 +64,8 @@ class SampledWaits {
   std::vector<std::uint64_t> labels_in_use() const { return waiting_.labels_in_use(); }
 
   // Ends the counting of waits, and notes which are open.
-  void end();
-  // Behind end(): the threads of a process that exist, at `now_ns`.
+  Status disable() override;
+  // Behind disable(): the threads of a process that exist, at `now_ns`.
   void freeze(ProcessKey process, std::span<const ThreadTime> times, std::uint64_t now_ns) {
     accounts_.freeze(process, times, now_ns);
   }
@@ -72,12 +75,12 @@ class SampledWaits {
   void take(EventHandler& handler);
 
   // All of these are of the last window after end_cut(). Until take(), these are those that there
-  // were before end() looked at threads.
+  // were before disable() looked at threads.
   const std::vector<WaitTotal>& totals() const { return totals_; }
   // These are empty until take().
   const std::vector<BlameTotal>& blame() const { return blame_; }
   const ThreadLedgers& ledgers() const { return ledgers_; }
-  void add_counts(Counters& counters) const;
+  void add_counts(Counters& counters) const override;
 
  private:
   void hand_out_open(EventHandler& handler, const Sample& sample);

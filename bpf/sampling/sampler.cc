@@ -5,10 +5,14 @@
 #include <bpf/libbpf.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <optional>
+#include <ranges>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
@@ -43,7 +47,7 @@ bool add(const UniqueFd& epoll, int fd, std::uint32_t events) {
 Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& options) {
   auto sampler = std::make_unique<LoadedSampler>(options.first_processes);
   // Mappings are reported before anybody looks at a process.
-  auto events = PerfEvents::open(options);
+  auto events = MappingEvents::open(options);
   if (events) sampler->looks_.begin();
   auto object = BpfObject::load(options);
   sampler->looks_.settle();
@@ -54,7 +58,6 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   sampler->processes_.emplace(*sampler->object_);
   // Without it the times are read from /proc.
   static_cast<void>(sampler->thread_times_.open(sampler->object_->object(), kThreadTimesReads));
-  if (samples_waits(options.mode)) sampler->waits_.emplace(*sampler->object_, options);
   auto tables = StackTables::open(
       options, sampler->object_->object(),
       [object = sampler->object_.get()](Pid pid) -> std::optional<std::uint32_t> {
@@ -64,8 +67,7 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
       sampler->object_->take_first_parts());
   if (!tables) return std::move(tables).error();
   sampler->tables_ = *std::move(tables);
-  if (Status status = sampler->events_->prepare(options, sampler->object_->program_fd()); !status)
-    return std::move(status).error();
+  if (Status status = sampler->open_sources(options); !status) return std::move(status).error();
 
   sampler->reports_.emplace(*sampler->events_, sampler->looks_, *sampler->processes_,
                             *sampler->tables_);
@@ -74,6 +76,25 @@ Result<std::unique_ptr<BpfSampler>> LoadedSampler::open(const SamplerOptions& op
   sampler->ring_bytes_ = options.ring_bytes;
   if (Status status = sampler->open_waits(); !status) return std::move(status).error();
   return std::unique_ptr<BpfSampler>(std::move(sampler));
+}
+
+Status LoadedSampler::open_sources(const SamplerOptions& options) {
+  if (samples_running(options.mode)) {
+    auto timed = TimedEvents::open(options, *events_, object_->program_fd());
+    if (!timed) return std::move(timed).error();
+    sources_.push_back(&timed_.emplace(*std::move(timed)));
+  }
+  if (samples_waits(options.mode)) sources_.push_back(&waits_.emplace(*object_, options));
+  for (const EventSource* source : sources_) {
+    event_name_ += (event_name_.empty() ? "" : " and ") + std::string(source->name());
+  }
+  return {};
+}
+
+std::vector<std::string> LoadedSampler::remarks() const {
+  std::vector<std::string> all;
+  for (const EventSource* source : sources_) std::ranges::copy(source->remarks(), std::back_inserter(all));
+  return all;
 }
 
 // Maps the ring buffer, and chooses what ends a wait.
@@ -103,12 +124,12 @@ Status LoadedSampler::start() {
   tables_->wait(tables_wait_);
   if (reports_->take_early()) tables_->wait(tables_wait_);
   begin_clocks();
-  if (waits_) {
-    if (Status status = waits_->begin(); !status) return status;
+  // Events interrupt whatever runs on a processor, so they come last, and end first.
+  for (EventSource* source : std::views::reverse(sources_)) {
+    if (Status status = source->enable(); !status) return status;
   }
-  Status status = events_->enable();
   looks_.forget();
-  return status;
+  return {};
 }
 
 // The kernel says which processes there are. processes_ does not know those that were forked since
@@ -212,8 +233,9 @@ Status LoadedSampler::cut_waits(EventHandler& handler, const ThreadTimes::ByProc
 
 Status LoadedSampler::stop(EventHandler& handler) {
   if (final_) return {};
-  if (Status status = events_->disable(); !status) return status;
-  if (waits_) waits_->end();
+  for (EventSource* source : sources_) {
+    if (Status status = source->disable(); !status) return status;
+  }
   freeze_clocks();
   do {
     if (Status status = consume(handler); !status) return status;
@@ -221,7 +243,7 @@ Status LoadedSampler::stop(EventHandler& handler) {
   if (Status status = settle(handler); !status) return status;
   if (waits_) waits_->take(handler);
   object_->detach();
-  events_->end_reports();
+  events_->end();
   // Threads have ended since the last look.
   do {
     if (Status status = consume(handler); !status) return status;
@@ -290,9 +312,7 @@ Counters LoadedSampler::counters() const {
   others[Counter::kSamplesNotHeld] = own_.samples_not_held;
   others[Counter::kProcessEventsRecovered] = own_.events_recovered;
   reports_->add_counts(others);
-  others[Counter::kRatesNotChanged] = events_->rates_not_changed();
-  others[Counter::kProcessorsNotSampled] = events_->processors_not_sampled();
-  if (waits_) waits_->add_counts(result);
+  for (const EventSource* source : sources_) source->add_counts(result);
   others[Counter::kFirstThreadsNotStopped] = processes_->first_threads_refused();
   tables_->add_counts(others);
   return result;

@@ -7,7 +7,7 @@
 #include <bit>
 
 #include "bpf/load/kernel.h"
-#include "bpf/sampling/perf_events.h"
+#include "bpf/sampling/perf_event.h"
 #include "bpf/sampling/sampler.h"
 #include "cli/host/rights.h"
 #include "cli/host/signals.h"

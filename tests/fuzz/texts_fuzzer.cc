@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "bpf/sampling/perf_events.h"
+#include "bpf/sampling/perf_event.h"
 #include "cli/check/baseline.h"
 #include "cli/process/cgroup.h"
 #include "cli/symbol/kernel_symbols.h"

@@ -34,9 +34,10 @@ void Taken::on_sample(const Sample& sample) {
   one.time_ns = sample.time_ns;
   one.thread_ns = sample.thread_ns;
   one.comm = sample.comm;
-  for (const std::uint64_t frame : sample.stack.user) {
-    one.user_stack.push_back(frame & ~LS_FRAME_BY_FP);
-    one.fp_frames += (frame & LS_FRAME_BY_FP) != 0 ? 1 : 0;
+  for (const std::uint64_t word : sample.stack.user) {
+    const Frame frame = sample.stack.frame(word);
+    one.user_stack.push_back(frame.value);
+    one.fp_frames += frame.kind == LS_FRAME_CODE_BY_FP ? 1 : 0;
   }
   one.kernel_stack.assign(sample.stack.kernel.begin(), sample.stack.kernel.end());
   one.stack_end = sample.stack.end;

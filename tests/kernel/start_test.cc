@@ -17,8 +17,8 @@
 
 #include "bpf/load/bpf_object.h"
 #include "bpf/sampling/mapping_reports.h"
-#include "bpf/sampling/perf_events.h"
 #include "bpf/sampling/process_table.h"
+#include "bpf/sampling/processor_watch.h"
 #include "bpf/unwind/stack_tables.h"
 #include "kernel/sampled_child.h"
 #include "kernel/sampling.h"
@@ -134,7 +134,7 @@ TEST_CASE("start: a process that has mapped something since has no first look an
     map_when_told(parent, kMoreThanARing);
   });
   const SampledChild other([](ChildSide& parent) { parent.wait_until_told(); });
-  auto events = PerfEvents::open({});
+  auto events = MappingEvents::open({});
   REQUIRE(events);
   FirstLooks looks({child.pid(), other.pid()});
   looks.begin();
@@ -218,13 +218,13 @@ TEST_CASE("start: mappings are reported from the opening to the end of reports")
   PerfRing::Handler handler;
   handler.on_mapping = [&](const MappingEvent& event) { seen += raw(event.pid) == ::getpid(); };
   {
-    auto events = PerfEvents::open({});
+    auto events = MappingEvents::open({});
     REQUIRE(events);
     CHECK(open_perf_events() != 0);
     map_code(3);
     events->drain(handler);
     CHECK(seen == 3);
-    events->end_reports();
+    events->end();
     map_code(3);
     events->drain(handler);
     CHECK(seen == 3);
@@ -234,22 +234,23 @@ TEST_CASE("start: mappings are reported from the opening to the end of reports")
 
 TEST_CASE("start: a processor whose events have ceased is named, once") {
   skip_without_bpf();
-  auto events = PerfEvents::open({});
+  auto events = MappingEvents::open({});
   REQUIRE(events);
-  events->look_at_processors();
+  ProcessorWatch watch(*events);
+  watch.look();
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
-  events->look_at_processors();
-  CHECK(events->remarks().empty());
+  watch.look();
+  CHECK(watch.remarks().empty());
   // For the kernel they are then like those of a processor that was offline.
-  events->end_reports();
+  events->end();
   for (int i = 0; i < 3; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1100));
-    events->look_at_processors();
+    watch.look();
   }
-  CHECK(events->processors_not_sampled() == open_perf_events());
-  REQUIRE(events->remarks().size() == 1);
-  CHECK(events->remarks()[0].starts_with("CPU 0"));
-  CHECK(events->remarks()[0].find("was offline") != std::string::npos);
+  CHECK(watch.not_sampled() == open_perf_events());
+  REQUIRE(watch.remarks().size() == 1);
+  CHECK(watch.remarks()[0].starts_with("CPU 0"));
+  CHECK(watch.remarks()[0].find("was offline") != std::string::npos);
 }
 
 TEST_CASE("start: what is mapped after the end is not reported, and is no loss") {

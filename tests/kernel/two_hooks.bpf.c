@@ -24,6 +24,8 @@ int at_event(struct bpf_perf_event_data* ctx) {
 SEC("raw_tp/sys_enter")
 int at_call(void* ctx) {
   const struct ls_moment moment = {.ctx = ctx, .weight_ns = CALL_WEIGHT, .kind = LS_WAITING};
-  ls_take_sample(&moment, ls_slot_of((enum ls_sampling_program)CALL_PROGRAM));
+  const __u32 cpus = config.first_slot[LS_PROGRAM_SWITCH];
+  const struct ls_slot slot = {CALL_PROGRAM, CALL_PROGRAM * cpus + bpf_get_smp_processor_id()};
+  ls_take_sample(&moment, slot);
   return 0;
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bpf/load/loading.h"
-#include "bpf/sampling/perf_events.h"
+#include "bpf/sampling/timed_events.h"
 #include "bpf/unwind/stack_tables.h"
 #include "bpf/wire/records.h"
 #include "kernel/sampled_child.h"
@@ -80,7 +80,9 @@ class TwoHooks {
     ls_config config{};
     config.pid_namespace = own_pid_namespace();
     config.call_graph = call_graph;
-    config.cpus = cpus;
+    for (std::uint32_t program = 0; program < LS_SAMPLING_PROGRAMS; ++program) {
+      config.first_slot[program] = program * cpus;
+    }
     config.code_mask = ~std::uint64_t{0};
     config.wakeup_bytes = UINT64_MAX;
     REQUIRE(set_constants(object_, &config, sizeof config));
@@ -118,12 +120,13 @@ class TwoHooks {
 
   // Samples until there are this many of both kinds.
   const Records& sample(std::uint64_t events, std::uint64_t calls) {
-    auto perf = PerfEvents::open(options_);
-    REQUIRE(perf);
-    REQUIRE(perf->prepare(options_, bpf_program__fd(program("at_event"))));
+    auto rings = MappingEvents::open(options_);
+    REQUIRE(rings);
+    auto timed = TimedEvents::open(options_, *rings, bpf_program__fd(program("at_event")));
+    REQUIRE(timed);
     bpf_link* link = bpf_program__attach(program("at_call"));
     REQUIRE(link != nullptr);
-    REQUIRE(perf->enable());
+    REQUIRE(timed->enable());
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (records_.of_kind[LS_ON_CPU].samples < events ||
            records_.of_kind[LS_WAITING].samples < calls) {
@@ -131,7 +134,7 @@ class TwoHooks {
       REQUIRE(ring_buffer__consume(ring_) >= 0);
     }
     bpf_link__destroy(link);
-    REQUIRE(perf->disable());
+    REQUIRE(timed->disable());
     // When the system call of the last reader has ended, no program runs any more.
     usleep(50'000);
     REQUIRE(ring_buffer__consume(ring_) >= 0);

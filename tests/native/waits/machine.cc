@@ -60,7 +60,7 @@ Machine::Machine(bool blames, unsigned processors) : blames_(blames) {
   fake_machine.now_ns = 1'000'000'000;
   fake_machine.random = 1;
   config = {};
-  config.cpus = processors;
+  config.first_slot[LS_PROGRAM_SWITCH] = processors;
   config.keeps_reads = 1;
   config.blame = blames;
   config.hard_interrupt = 0x00ff0000;

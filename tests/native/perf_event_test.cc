@@ -1,16 +1,19 @@
-// bpf/sampling/perf_events.cc and bpf/sampling/perf_ring.cc: the texts and records that the kernel
+// bpf/sampling/perf_event.cc and bpf/sampling/perf_ring.cc: the texts and records that the kernel
 // writes.
-#include "bpf/sampling/perf_events.h"
+#include "bpf/sampling/perf_event.h"
 
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 
 #include <chrono>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "bpf/sampling/perf_ring.h"
 #include "bpf/sampling/wakeup_budget.h"
+#include "sampling/sampler.h"
 #include "support/catch.h"
 
 using namespace labelscope;
@@ -38,13 +41,13 @@ std::vector<std::byte> mapping_record(std::uint32_t protection, std::string_view
 
 }  // namespace
 
-TEST_CASE("perf_events: lists of CPUs are read with their gaps") {
+TEST_CASE("perf_event: lists of CPUs are read with their gaps") {
   REQUIRE(*parse_cpu_list("0\n") == std::vector<int>{0});
   REQUIRE(*parse_cpu_list("0-3\n") == std::vector<int>{0, 1, 2, 3});
   REQUIRE(*parse_cpu_list("0-1,4,6-7") == std::vector<int>{0, 1, 4, 6, 7});
 }
 
-TEST_CASE("perf_events: lists of CPUs that make no sense are refused") {
+TEST_CASE("perf_event: lists of CPUs that make no sense are refused") {
   for (const char* text : {"a", "1-", "3-1", "1,,2", "1,", "-1", "0-99999999", "99999999999"}) {
     INFO(text);
     REQUIRE_FALSE(parse_cpu_list(text));
