@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <clocale>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -15,6 +14,7 @@
 #include "cli/host/exit_status.h"
 #include "cli/host/own_process.h"
 #include "cli/host/rights.h"
+#include "cli/host/static_program.h"
 #include "cli/options/command_line.h"
 #include "cli/text/text.h"
 #include "cli/worker_tasks.h"
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   Precedence::own().take();
   occupy_standard_streams();
   survive_file_limit();
-  std::setlocale(LC_CTYPE, "");  // so that shows_unicode() can ask
+  prepare_libc();
   try {
     // Options name files, which are read at once; completion reads recordings.
     auto parsed = [&] {

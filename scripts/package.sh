@@ -7,8 +7,9 @@
 #   python3-customlabels_...                      labels from Python
 #   libcustomlabels-java_...                      labels from Java, if there is a JDK
 #   node-customlabels_...                         labels from Node.js, if there are headers of Node-API
-#   labelscope-<version>-<processor>.tar.gz    for other distributions: the program needs only glibc, 2.36 or
-#                                              newer if it is built on Debian 12
+#   labelscope-<version>-<processor>.tar.gz    for every distribution: the program needs no library and no libc, and
+#                                              runs from where it is unpacked
+#   labelscope-<version>-1.<processor>.rpm     the same program, if there is rpmbuild
 #
 #   scripts/package.sh [--arch x86_64|aarch64] [--build <folder>] [--output <folder>] [--configure]
 #
@@ -280,26 +281,47 @@ deb() {
   dpkg-deb --root-owner-group -Zxz --build "$root" "$made/${package}_${version}_$arch.deb" >/dev/null
 }
 
-# The licences of what is linked into the program are put beside it.
+# copy_terms <folder>: the licences of what is linked into the program. Those of libstdc++ and libgcc are
+# in the record of the compiler, which a sysroot does not have.
+copy_terms() {
+  local package source
+  mkdir -p "$1/linked"
+  cp "$root_dir/LICENSE" "$root_dir"/bpf/LICENSE.* "$1/"
+  for package in libbpf-dev libelf-dev libdw-dev libcap-ng-dev libseccomp-dev libcapstone-dev libxxhash-dev libutf8proc-dev zlib1g-dev liblzma-dev libbz2-dev \
+    libiberty-dev libspdlog-dev libfmt-dev libcli11-dev libprotozero-dev nlohmann-json3-dev libc6-dev; do
+    source=$documents/$package/copyright
+    [[ -r $source ]] || source=$documents/${package%-dev}/copyright
+    [[ -r $source ]] || die "the terms of $package are not in $documents, and the archive must have them"
+    cp "$source" "$1/linked/$package"
+  done
+  cp "$(find /usr/share/doc -maxdepth 1 -name 'gcc-*-base' | sort | head -n 1)/copyright" "$1/linked/gcc"
+}
+
+# rpm_package: what the .deb of the program has, with the program that needs no library.
+rpm_package() {
+  local root=$work/rpm
+  install_into "$root" /usr labelscope
+  "$strip" -o "$root/usr/bin/labelscope" "$build/cli/portable/labelscope"
+  mkdir -p "$root/usr/share/doc/labelscope"
+  copy_pages "$root/usr/share/doc/labelscope"
+  copy_terms "$root/usr/share/doc/labelscope"
+  settle "$root"
+  bash "$root_dir/scripts/package_rpm.sh" "$root" "$version" "$processor" "$made" >/dev/null
+}
+
 archive() {
-  local name=labelscope-$version-$processor root=$work/archive package source
+  local name=labelscope-$version-$processor root=$work/archive
   local top=$root/$name
   for component in labelscope libcustomlabels libcustomlabels-dev python3-customlabels \
     libcustomlabels-java node-customlabels; do
     install_into "$root" "/$name" "$component"
   done
   "$strip" -o "$top/bin/labelscope" "$build/cli/portable/labelscope"
-  mkdir -p "$top/share/doc/labelscope/linked"
+  # It is to be found, too, by who unpacks the archive and looks no further.
+  ln -s bin/labelscope "$top/labelscope"
   cp "$root_dir/LICENSE" "$top/"
   copy_pages "$top"
-  cp "$root_dir"/bpf/LICENSE.* "$top/share/doc/labelscope/"
-  for package in libbpf-dev libelf-dev libdw-dev libcap-ng-dev libseccomp-dev libcapstone-dev libxxhash-dev libutf8proc-dev zlib1g-dev liblzma-dev libbz2-dev \
-    libiberty-dev libspdlog-dev libfmt-dev libcli11-dev libprotozero-dev nlohmann-json3-dev; do
-    source=$documents/$package/copyright
-    [[ -r $source ]] || source=$documents/${package%-dev}/copyright
-    [[ -r $source ]] || die "the terms of $package are not in $documents, and the archive must have them"
-    cp "$source" "$top/share/doc/labelscope/linked/$package"
-  done
+  copy_terms "$top/share/doc/labelscope"
   settle "$root"
   tar --create --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --directory "$root" "$name" |
     gzip -9n >"$made/$name.tar.gz"
@@ -363,13 +385,18 @@ else
   warn 'no package node-customlabels: there is no node_api.h (libnode-dev)'
 fi
 archive
+if command -v rpmbuild >/dev/null; then
+  rpm_package
+else
+  warn 'no .rpm: rpmbuild is not installed (Debian package rpm)'
+fi
 
 # Removes packages of other versions: a user who installs *.deb from there wants one of each.
 if [[ $output -ef $own_output ]]; then
   rm -f "$output"/{labelscope,liblabelscope0,liblabelscope-dev,libcustomlabels,libcustomlabels-dev,python3-customlabels,libcustomlabels-java,node-customlabels}_*_"$arch".deb \
-    "$output"/labelscope-*-"$processor".tar.gz
+    "$output"/labelscope-*-"$processor".tar.gz "$output"/labelscope-*."$processor".rpm
 fi
-for file in "$made"/*.deb "$made"/*.tar.gz; do
+for file in "$made"/*; do
   mv -f "$file" "$output/"
   echo "$output/${file##*/}"
 done

@@ -63,6 +63,7 @@ libnode-dev         nodejs-devel            optional
 chromium            chromium                optional
 clang-tidy          clang-tools-extra       clang-tidy
 libc6-dbg           glibc-debuginfo         optional
+rpm                 rpm-build               optional
 llvm                llvm                    yaml2obj,yaml2obj-14
 jq                  jq                      jq
 gdb                 gdb                     gcore

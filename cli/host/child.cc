@@ -27,6 +27,15 @@ namespace {
   _exit(127);
 }
 
+void redirect(const Child::Output& output) {
+  ::setpgid(0, 0);
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) ::close(STDIN_FILENO);
+  // Neither number is one of the two, which occupy_standard_streams() has taken.
+  ::dup2(output.stdout_fd, STDOUT_FILENO);
+  ::dup2(output.stderr_fd, STDERR_FILENO);
+}
+
 }  // namespace
 
 std::string program_path(const std::string& command) {
@@ -49,7 +58,7 @@ UniqueFd open_program(const std::string& command) {
 }
 
 Result<Child> Child::start(const std::vector<std::string>& command, const Signals* signals,
-                           IfOrphaned if_orphaned) {
+                           IfOrphaned if_orphaned, const std::optional<Output>& output) {
   int gate[2];
   int report[2];
   if (::pipe2(gate, O_CLOEXEC) != 0) return system_error(errno, "pipe");
@@ -70,6 +79,7 @@ Result<Child> Child::start(const std::vector<std::string>& command, const Signal
     // If labelscope has died before this call, no signal comes. But then the gate never opens.
     if (if_orphaned == IfOrphaned::kIsKilled) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     gate_write.reset();
+    if (output) redirect(*output);
     run(arguments, gate_read.get(), report_write.get(), signals);
   }
   return Child(Pid{pid}, std::move(gate_write), std::move(report_read));

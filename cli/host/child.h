@@ -19,10 +19,18 @@ class Child {
   // Whether the program outlives the thread that started it, which may end by SIGKILL, too.
   enum class IfOrphaned { kGoesOn, kIsKilled };
 
+  // What a program that labelscope runs for itself writes to. It is the first of a process group of
+  // its own, so that Ctrl-C is labelscope's alone, and reads nothing.
+  struct Output {
+    int stdout_fd;
+    int stderr_fd;
+  };
+
   // Forks. The child waits for release() before it executes the program, with the signal settings
   // from before `signals` changed them (null: with the current ones).
   static Result<Child> start(const std::vector<std::string>& command, const Signals* signals,
-                             IfOrphaned if_orphaned = IfOrphaned::kGoesOn);
+                             IfOrphaned if_orphaned = IfOrphaned::kGoesOn,
+                             const std::optional<Output>& output = std::nullopt);
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   // Ends a child that was never released. A program that runs is left alone.

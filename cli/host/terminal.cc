@@ -2,9 +2,11 @@
 #include "cli/host/terminal.h"
 
 #include <langinfo.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -28,6 +30,23 @@ bool takes_sequences(int fd) {
   return ::isatty(fd) == 1 && term != nullptr && std::string_view(term) != "dumb";
 }
 
+// The value that setlocale(3) would use for characters.
+std::string_view named_locale() {
+  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return {};
+}
+
+bool is_of_utf8(std::string_view locale) {
+  const auto point = locale.find('.');
+  if (point == std::string_view::npos) return false;
+  const std::string_view codeset = locale.substr(point + 1);
+  return ::strncasecmp(codeset.data(), "utf-8", 5) == 0 ||
+         ::strncasecmp(codeset.data(), "utf8", 4) == 0;
+}
+
 }  // namespace
 
 bool use_color(ColorMode mode, int fd) {
@@ -41,7 +60,12 @@ std::size_t terminal_width(int fd) {
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-bool shows_unicode() { return std::string_view(::nl_langinfo(CODESET)) == "UTF-8"; }
+// A locale that is not installed, as in a container, still says what the terminal shows.
+bool shows_unicode() {
+  if (std::string_view(::nl_langinfo(CODESET)) == "UTF-8") return true;
+  const char* known = std::setlocale(LC_CTYPE, nullptr);
+  return known != nullptr && std::string_view(known) == "C" && is_of_utf8(named_locale());
+}
 
 Progress::Progress(bool wanted) : active_(wanted && takes_sequences(STDERR_FILENO)) {}
 

@@ -1,6 +1,8 @@
 // Parses words, and writes the sentences about those that are wrong.
 #include "cli/options/values.h"
 
+#include "cli/host/static_program.h"
+
 #include <CLI/Error.hpp>
 #include <algorithm>
 #include <charconv>
@@ -145,7 +147,7 @@ std::vector<std::string> read_folders(const std::string& option,
 
 User parse_user(const std::string& option, const std::string& text) {
   auto user = find_user(text);
-  if (!user) refuse(option, text, "there is no such user");
+  if (!user) refuse(option, text, std::string("there is no such user") + where_users_are());
   return *std::move(user);
 }
 

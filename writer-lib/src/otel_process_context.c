@@ -31,7 +31,7 @@
  * for the child's. It inherits the payloads, as all memory. The handlers below hold the mutex over
  * a fork, so that in the child the mutex is free and the state is whole, and they forget the header
  * in the child. */
-/* memfd_create and MADV_DONTFORK exist on Linux only.
+/* MADV_DONTFORK and memory files exist on Linux only.
  * NOLINTNEXTLINE(bugprone-reserved-identifier): a name for libc. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -39,6 +39,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -173,12 +174,17 @@ static header_t* map_header(int fd) {
   return NULL;
 }
 
+/* glibc has a function for that since 2.27 only. */
+static int make_memory_file(unsigned flags) {
+  return (int)syscall(SYS_memfd_create, kName, flags);
+}
+
 /* Maps the header from a memory file, whose name is in the memory map on every kernel. Kernels
  * before 6.3 refuse the flag that the file will not be executed. */
 static header_t* map_named_header(void) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  int fd = memfd_create(kName, flags | MFD_NOEXEC_SEAL);
-  if (fd < 0) fd = memfd_create(kName, flags);
+  int fd = make_memory_file(flags | MFD_NOEXEC_SEAL);
+  if (fd < 0) fd = make_memory_file(flags);
   if (fd < 0) return NULL;
   header_t* at = ftruncate(fd, sizeof(header_t)) == 0 ? map_header(fd) : NULL;
   close(fd);
