@@ -681,7 +681,6 @@ static __always_inline void ls_observe_wait(__u32 index, struct ls_scratch* own,
   own->sample.tid = ls_current_ids().tid;
   own->sample.identity = ls_current_identity();
   own->sample.system_call = thread->system_call;
-  own->sample.stack = (struct ls_stack_head){};
   bpf_get_current_comm(own->sample.comm, sizeof(own->sample.comm));
   ls_take_own_stack(slot, own);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* These functions take the stack of a sample. Each way to take the user's part is a function here
  * (or in a header of its own) and a line in ls_take_user_stack(). It appends its frames, leaf
- * first, and sets the end. ls_stack_on_fork() and ls_stack_on_exit() update what it keeps for each
- * process. */
+ * first, and sets the end. What comes behind it in there may add frames of other kinds (stack.h)
+ * to those that it has found. ls_stack_on_fork() and ls_stack_on_exit() update what is kept for
+ * each process. */
 #ifndef LABELSCOPE_BPF_STACK_BPF_H
 #define LABELSCOPE_BPF_STACK_BPF_H
 
@@ -42,38 +43,42 @@ static __always_inline void ls_end_chain(struct ls_scratch* own, __u32 frames) {
                                                     : LS_STACK_CHAIN_ENDED;
 }
 
-static __always_inline void ls_follow_frame_pointers(void* ctx, struct ls_slot slot,
-                                                     struct ls_scratch* own) {
-  ls_end_chain(own, ls_append_stack(ctx, slot, own, BPF_F_USER_STACK, LS_COUNT_USER_STACK_FAILED));
+/* Without an event, the kernel starts at the registers that it has saved of the current thread. */
+static __always_inline __u32 ls_append_own_stack(struct ls_scratch* own) {
+  __u64 at = own->reading.labels.head.size;
+  if (at > LS_BLOCKS_LIMIT) return 0; /* for the verifier */
+  long size = bpf_get_task_stack(bpf_get_current_task_btf(), own->reading.labels.blocks + at,
+                                 LS_MAX_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
+  if (size < 0) ls_count_other(LS_COUNT_USER_STACK_FAILED);
+  return size < 0 ? 0 : size / sizeof(__u64);
 }
 
-static __always_inline void ls_take_user_stack(void* ctx, const bpf_user_pt_regs_t* registers,
+/* `ctx` is the program's context, for the kernel's helpers, if it was started `by_event`.
+ * `registers` are those of the code that the event has interrupted, in user mode or in the kernel.
+ * They are null if it interrupts nothing, and then only the kernel's saved ones exist. */
+static __always_inline void ls_take_user_stack(_Bool by_event, void* ctx,
+                                               const bpf_user_pt_regs_t* registers,
                                                struct ls_slot slot, struct ls_scratch* own) {
-  switch (config.call_graph) {
-    case LS_CALL_GRAPH_FP:
-      ls_follow_frame_pointers(ctx, slot, own);
-      break;
-    case LS_CALL_GRAPH_DWARF:
-      ls_unwind_by_tables(registers, slot, own);
-      break;
-  }
-}
-
-/* `ctx` is the program's context. `registers` are those of the code that the event has interrupted,
- * in user mode or in the kernel. They are null if the event interrupts nothing, and then only the
- * kernel's saved ones exist. */
-static __always_inline void ls_take_stack(void* ctx, const bpf_user_pt_regs_t* registers,
-                                          struct ls_slot slot, struct ls_scratch* own) {
   own->sample.stack = (struct ls_stack_head){};
   own->sample.list = 0;
-  if (own->is_worker) {
-    /* Its registers are those that its creator had. Nothing of its stack is missing. */
-    if (config.call_graph != LS_CALL_GRAPH_NONE) own->sample.stack.end = LS_STACK_ROOT;
-  } else if (own->ended) {
-    if (config.call_graph != LS_CALL_GRAPH_NONE) own->sample.stack.end = LS_STACK_MISSING;
-  } else {
-    ls_take_user_stack(ctx, registers, slot, own);
+  if (config.call_graph == LS_CALL_GRAPH_NONE) return;
+  /* The registers of one of io_uring's threads are those that its creator had. Nothing of its stack
+   * is missing. */
+  own->sample.stack.end = own->is_worker ? LS_STACK_ROOT : LS_STACK_MISSING;
+  if (own->is_worker || own->ended) return;
+  if (config.call_graph == LS_CALL_GRAPH_FP) {
+    ls_end_chain(own, by_event ? ls_append_stack(ctx, slot, own, BPF_F_USER_STACK,
+                                                 LS_COUNT_USER_STACK_FAILED)
+                               : ls_append_own_stack(own));
+  } else if (config.call_graph == LS_CALL_GRAPH_DWARF) {
+    own->sample.stack.has_kinds = 1;
+    ls_unwind_by_tables(registers, slot, own);
   }
+}
+
+static __always_inline void ls_take_stack(void* ctx, const bpf_user_pt_regs_t* registers,
+                                          struct ls_slot slot, struct ls_scratch* own) {
+  ls_take_user_stack(1, ctx, registers, slot, own);
   /* An event that comes in user mode has interrupted no function of the kernel. */
   if (config.kernel_stacks && !(registers && LS_IS_USER(LS_MODE(registers))))
     own->sample.stack.kernel_frames =
@@ -83,22 +88,7 @@ static __always_inline void ls_take_stack(void* ctx, const bpf_user_pt_regs_t* r
 /* Takes the user's part of the current thread's stack, outside of any event: as it was when the
  * thread came from user mode. */
 static __always_inline void ls_take_own_stack(struct ls_slot slot, struct ls_scratch* own) {
-  own->sample.stack = (struct ls_stack_head){};
-  own->sample.list = 0;
-  if (own->ended) {
-    if (config.call_graph != LS_CALL_GRAPH_NONE) own->sample.stack.end = LS_STACK_MISSING;
-    return;
-  }
-  if (config.call_graph == LS_CALL_GRAPH_FP) {
-    __u64 at = own->reading.labels.head.size;
-    if (at > LS_BLOCKS_LIMIT) return; /* for the verifier */
-    long size = bpf_get_task_stack(bpf_get_current_task_btf(), own->reading.labels.blocks + at,
-                                   LS_MAX_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
-    if (size < 0) ls_count_other(LS_COUNT_USER_STACK_FAILED);
-    ls_end_chain(own, size < 0 ? 0 : size / sizeof(__u64));
-  } else if (config.call_graph == LS_CALL_GRAPH_DWARF) {
-    ls_unwind_by_tables(0, slot, own);
-  }
+  ls_take_user_stack(0, 0, 0, slot, own);
 }
 
 /* The child has its parent's address space. */

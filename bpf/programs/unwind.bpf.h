@@ -107,7 +107,7 @@ static __always_inline const __u32* ls_unwind_block_at(__u32 number) {
 /* There is one for each slot (wire.h). */
 struct ls_unwind_scratch {
   struct ls_unwind walk;
-  __u64 mark; /* LS_FRAME_BY_FP, if the walk has come here along a frame pointer */
+  __u64 mark; /* LS_FRAME_BY_FP if the walk has come here along a frame pointer, else 0 */
   struct ls_fault fault;
   bpf_user_pt_regs_t saved; /* as the kernel has saved them */
 };

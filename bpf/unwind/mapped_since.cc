@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "unwind/stack.h"
+#include "unwind/frame.h"
 
 namespace labelscope {
 
@@ -98,7 +98,7 @@ std::optional<std::size_t> MappedSince::doubtful(std::uint32_t list, std::uint64
   if (known == lists_.end() || known->read_ns < forgotten_ns_) return 0;
   if (places_.empty()) return std::nullopt;
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    const Address address = frames[i] & ~LS_FRAME_BY_FP;
+    const Address address = frame_of(frames[i]).value;
     // A return address may point behind the last instruction of its function.
     if (is_doubtful(i == 0 ? address : address - 1, *known, time_ns)) return i;
   }

@@ -61,6 +61,7 @@ Result<StackView> take_stack(Cursor& cursor, const ls_stack_head& head) {
   StackView stack{
       .kernel = {reinterpret_cast<const std::uint64_t*>(kernel.data()), head.kernel_frames},
       .user = {reinterpret_cast<const std::uint64_t*>(user.data()), head.user_frames},
+      .has_kinds = head.has_kinds != 0,
       .end = static_cast<ls_stack_end>(head.end)};
   // The page is no code of the kernel, nor of a file: the functions before and behind it count.
   if (!stack.kernel.empty() && is_in_vsyscall(stack.kernel.back())) {

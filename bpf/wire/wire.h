@@ -66,6 +66,8 @@ enum ls_sampling_program {
   LS_PROGRAM_SWITCH = 1, /* on_switch(), on_block() and on_waking(): none interrupts another */
   LS_SAMPLING_PROGRAMS = 2
 };
+/* In the place of the first slot of a program that is not used: no map has so many entries. */
+#define LS_NO_SLOT 0x80000000U
 
 static inline __u32 ls_life_at(__u64 time_ns) {
   const __u32 life = time_ns >> 10 & 0xffffffffU;
@@ -80,8 +82,8 @@ struct ls_record_head {
 struct ls_stack_head {
   __u16 user_frames;
   __u16 kernel_frames;
-  __u8 end; /* enum ls_stack_end: how the user's part ends */
-  __u8 reserved;
+  __u8 end;       /* enum ls_stack_end: how the user's part ends */
+  __u8 has_kinds; /* user frames are words of stack.h; otherwise addresses */
 };
 
 struct ls_sample_head {
@@ -422,13 +424,15 @@ struct ls_config {
   __u32 kernel_stacks;
   __u32 follow_children;
   __u32 worker_flag; /* bit of task->flags that marks io_uring's threads; 0 if there is none */
-  __u32 cpus;        /* the largest number of a CPU plus one: each program has so many slots */
-  __u32 blame;       /* waits are blamed on others (blame.bpf.h) */
+  /* By enum ls_sampling_program: the slot of CPU 0, which those of the others follow. */
+  __u32 first_slot[LS_SAMPLING_PROGRAMS];
+  __u32 blame; /* waits are blamed on others (blame.bpf.h) */
   /* with `blame`: the bits of the kernel's preempt_count that are of hard interrupts */
   __u32 hard_interrupt;
   /* What is not wanted, the verifier leaves out: half of all that it would look at. */
   __u32 presets;     /* recipes of presets may come (SamplerOptions::presets) */
   __u32 keeps_reads; /* what was read is kept for the thread's next wait (label_memory.bpf.h) */
+  __u32 reserved;
   struct ls_label_key label_key;
   __u64 code_mask; /* the bits of a return address that are not its signature (aarch64) */
   /* x86-64, with `blame`: bytes from a processor's run queue to its preempt_count */
@@ -455,7 +459,7 @@ LS_ASSERT(sizeof(struct ls_late_waits) == 80);
 LS_ASSERT(sizeof(struct ls_thread_waits) == 256);
 LS_ASSERT(sizeof(struct ls_woken) == 104);
 LS_ASSERT(sizeof(struct ls_off_cpu) == 496);
-LS_ASSERT(sizeof(struct ls_config) == 80);
+LS_ASSERT(sizeof(struct ls_config) == 88);
 LS_ASSERT(sizeof(struct ls_key_choice) == 16 + 8 * LS_MOST_CHOSEN_KEYS);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, pid) == 40);
 LS_ASSERT(__builtin_offsetof(struct ls_sample_head, stack) == 64);

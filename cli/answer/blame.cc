@@ -305,7 +305,7 @@ BlameMatrix blame_matrix(const Profile& profile, std::string_view key, BlameRead
     of_column.add(row);
     matrix.whole.add(row);
     if (row.by.kind == LS_BLAME_THREAD && row.label_set != kNoIndex &&
-        profile.values[row.value] == time_value(LS_WAITING) &&
+        profile.values[row.value] == value_of_kind(LS_WAITING) &&
         reason_of(profile.label_sets[row.label_set]) == "futex") {
       matrix.futex_by_waker_ns += row.time_ns;
     }

@@ -24,7 +24,7 @@ WaitLengths waits_of(const std::string& value, const WaitsOfKey& waits, const Pr
   WaitLengths all;
   const std::vector<WaitLengths>* lengths = waits.of(value);
   for (std::size_t kind = 0; lengths != nullptr && kind < lengths->size(); ++kind) {
-    if (profile.values[kind] != time_value(LS_RUNNABLE)) all.add((*lengths)[kind]);
+    if (profile.values[kind] != value_of_kind(LS_RUNNABLE)) all.add((*lengths)[kind]);
   }
   return all;
 }

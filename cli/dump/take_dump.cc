@@ -35,10 +35,10 @@ class StackNamer {
                                              : kNoIndex);
       if (!thread.stack) continue;
       Stack stack{{}, thread.stack->end};
-      for (Address frame : thread.stack->frames) {
+      for (const std::uint64_t word : thread.stack->frames) {
         // All frames but the first are return addresses (unwind.h): the call is in front of them.
-        frame &= ~LS_FRAME_BY_FP;
-        const Address code = stack.frames.empty() ? frame : frame - 1;
+        const Address address = frame_of(word).value;
+        const Address code = stack.frames.empty() ? address : address - 1;
         stack.frames.push_back(location_at(target, profile, code));
       }
       profile.stacks.push_back(std::move(stack));

@@ -136,8 +136,6 @@ void choose_backend(const OptionList& list, RecordOptions& options) {
 
 }  // namespace
 
-const Mode& mode_of(SampleMode mode) { return *std::ranges::find(kModes, mode, &Mode::value); }
-
 const CommandTexts RecordOptions::kTexts{
     .name = "record",
     .about = "Sample processes and write a profile with their labels",

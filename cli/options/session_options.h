@@ -16,34 +16,14 @@
 #include "cli/options/target_options.h"
 #include "cli/options/values.h"
 #include "cli/profile/label_rules.h"
-#include "cli/profile/value_types.h"
 #include "sampling/sampler.h"
 
 namespace labelscope::cli {
 
-// The kinds of a profile's samples: its value types, in this order.
-using SampleKinds = std::span<const ls_sample_kind>;
-
-// A sampling mode, and the kinds that its samples have by each backend.
-struct Mode {
-  SampleMode value;
-  std::string_view name;  // value of --mode
-  SampleKinds by_bpf;
-  SampleKinds by_ptrace;  // empty: ptrace does not have this mode
-
-  SampleKinds kinds(Backend backend) const {
-    return backend == Backend::kPtrace ? by_ptrace : by_bpf;
-  }
-};
-inline constexpr ls_sample_kind kWholeTimeOnly[] = {LS_WHOLE_TIME};
-inline constexpr ls_sample_kind kWaits[] = {LS_WAITING, LS_UNINTERRUPTIBLE, LS_RUNNABLE};
-inline constexpr ls_sample_kind kAllKinds[] = {LS_ON_CPU, LS_WAITING, LS_UNINTERRUPTIBLE,
-                                               LS_RUNNABLE};
-inline constexpr Mode kModes[] = {{SampleMode::kCpu, "cpu", kOnCpuOnly, kOnCpuOnly},
-                                  {SampleMode::kOffCpu, "offcpu", kWaits, {}},
-                                  {SampleMode::kWall, "wall", kAllKinds, kWholeTimeOnly}};
-// Returns the row of this mode.
-const Mode& mode_of(SampleMode mode);
+// The kinds that samples of a mode have by this backend.
+constexpr SampleKinds kinds_of(const Mode& mode, Backend backend) {
+  return backend == Backend::kPtrace ? mode.by_ptrace : mode.by_bpf;
+}
 
 // Which labels a session keeps. The options must outlive it.
 struct WantedLabels {

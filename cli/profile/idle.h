@@ -34,7 +34,7 @@ class IdleRows {
   IdleRows(const Profile& profile, What what);
   // `row` is a SampleRow, a WaitRow or a BlameRow.
   bool contains(const auto& row) const {
-    const TimeKind* kind = time_kind(profile_.values[row.value]);
+    const KindOfSamples* kind = kind_of_value(profile_.values[row.value]);
     return kind != nullptr && kind->kind == LS_WAITING && row.outcome == LS_UNLABELLED &&
            row.label_set != kNoIndex && is_idle_[row.label_set];
   }

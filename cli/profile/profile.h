@@ -26,6 +26,7 @@
 #include "sampling/counters.h"
 #include "sampling/process_key.h"
 #include "sampling/thread_ledger.h"
+#include "unwind/frame.h"
 #include "unwind/stack.h"
 
 namespace labelscope::cli {
@@ -77,11 +78,11 @@ struct SourceLine {
 // shared.
 struct Location {
   Index module = kNoIndex;
-  Address address = 0;  // runtime address of the instruction (return addresses already moved back
-                        // by one, so that they point into the call)
+  // Runtime address of the instruction (return addresses already moved back by one, so that they
+  // point into the call). In a script it is a number that distinguishes places of its module.
+  Address address = 0;
   std::vector<SourceLine> lines;  // innermost (most inlined) first; empty until symbolized
-  // True if a frame pointer led here, because the called code has no call frame information.
-  bool by_frame_pointer = false;
+  ls_frame_kind kind = LS_FRAME_CODE;
   // True if its names were looked for, in this window or in one before.
   bool was_named = false;
 
@@ -225,7 +226,7 @@ struct Profile {
   std::string tool_version;
   std::string event;  // "cpu-clock", "cycles"; for ptrace "cpu-time", "wall-clock"
   // what weights measure: at least one, at most kMostValueTypes
-  std::vector<ValueType> values{time_value(LS_ON_CPU)};
+  std::vector<ValueType> values{value_of_kind(LS_ON_CPU)};
   // What SampleRow::count counts: samples, which are taken by chance; or what a pprof file of
   // another tool counts ("inuse_objects"), or "entries" if that counts nothing. If it is not
   // samples, the error of a number is unknown.

@@ -19,7 +19,8 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 // Of the parts by which locations differ before they are symbolized.
 std::uint64_t hash_of_place(const Location& location) {
-  const std::uint64_t words[3] = {location.address, location.module, location.by_frame_pointer};
+  const std::uint64_t words[3] = {location.address, location.module,
+                                  static_cast<std::uint64_t>(location.kind)};
   return hash_of_bytes(as_text(std::as_bytes(std::span(words))));
 }
 
@@ -77,8 +78,13 @@ void ProfileBuilder::add(const Sample& sample, ProcessContext& process) {
   ++samples_;
   if (row.outcome == LS_LABELLED) ++labelled_;
 
-  Waiting waiting{
-      row, 0, sample.process, sample.tid, sample.time_ns, sample.thread_ns, sample.weight_ns};
+  Waiting waiting{.row = row,
+                  .kind = sample.kind,
+                  .process = sample.process,
+                  .tid = sample.tid,
+                  .time_ns = sample.time_ns,
+                  .thread_ns = sample.thread_ns,
+                  .weight_ns = sample.weight_ns};
   if (timed) {
     profile_.rows.push_back(row);
     weigh(waiting, static_cast<Index>(profile_.rows.size() - 1));
@@ -115,18 +121,19 @@ void ProfileBuilder::enter(const Waiting& sample) {
 
 // A sample has a weight of its own, or a part of the time of its thread's account.
 void ProfileBuilder::weigh(const Waiting& sample, Index row) {
-  if (sample.weight_ns == 0) {
+  const KindOfSamples& kind = kKindsOfSamples[sample.kind];
+  if (kind.weighing == Weighing::kByAccount) {
     accounts_.add_sample(sample.process, sample.tid, sample.time_ns, sample.thread_ns, row);
   } else {
     profile_.rows[row].weight_ns += sample.weight_ns;
-    weighed_ns_ += sample.weight_ns;
+    if (kind.unit == kNanoseconds) weighed_ns_ += sample.weight_ns;
   }
 }
 
 std::uint8_t ProfileBuilder::value_of(ls_sample_kind kind) {
   if (value_of_kind_[kind] == kNoValue) {
     value_of_kind_[kind] = static_cast<std::uint8_t>(profile_.values.size());
-    profile_.values.push_back(time_value(kind));
+    profile_.values.push_back(value_of_kind(kind));
   }
   return value_of_kind_[kind];
 }
@@ -165,26 +172,23 @@ Index ProfileBuilder::intern_frames(const StackView& frames, ProcessContext& pro
   stack.frames.reserve(frames.kernel.size() + frames.user.size());
   bool leaf = true;
   for (std::uint64_t address : frames.kernel) {
-    stack.frames.push_back(intern_location(leaf ? address : address - 1, process.kernel_module()));
+    stack.frames.push_back(intern_location(
+        {.module = process.kernel_module(), .address = leaf ? address : address - 1, .lines = {}}));
     leaf = false;
   }
   leaf = true;
-  for (std::uint64_t frame : frames.user) {
+  for (const std::uint64_t word : frames.user) {
+    Frame frame = frames.frame(word);
     // A return address points behind the call, perhaps to the next line or function.
-    if (!leaf) --frame;
-    auto [known, fresh] = process.caches.locations.try_emplace(frame, kNoIndex);
-    if (fresh) {
-      const Address address = frame & ~LS_FRAME_BY_FP;
-      const Index module = process.module_at(address);
-      if (module == kUnknownModule) process.caches.unknown_modules.insert(frame);
-      known->second = intern_location(address, module == kUnknownModule ? kNoIndex : module,
-                                      frame != address);
-    }
-    const bool is_unknown = process.caches.unknown_modules.contains(frame);
+    if (!leaf && is_code(frame.kind)) --frame.value;
+    auto [known, fresh] = process.caches.locations.try_emplace(frame.word(), kNoIndex);
+    if (fresh) known->second = location_of(frame, process);
+    const bool is_unknown = process.caches.unknown_modules.contains(frame.word());
     lacks_module |= is_unknown;
     // There is no code: the function that was called keeps something else than a frame pointer in
     // that register, and the address found by it is no caller.
-    if (!leaf && !is_unknown && profile_.locations[known->second].module == kNoIndex) {
+    if (!leaf && !is_unknown && is_code(frame.kind) &&
+        profile_.locations[known->second].module == kNoIndex) {
       if (stack.end == LS_STACK_TOO_DEEP) stack.end = LS_STACK_CHAIN_ENDED;
       break;
     }
@@ -203,15 +207,24 @@ Index ProfileBuilder::intern_frames(const StackView& frames, ProcessContext& pro
   return known;
 }
 
-Index ProfileBuilder::intern_location(Address address, Index module, bool by_frame_pointer) {
-  Location location;
-  location.module = module;
-  location.address = address;
-  location.by_frame_pointer = by_frame_pointer;
+Index ProfileBuilder::location_of(Frame frame, ProcessContext& process) {
+  if (!is_code(frame.kind)) return intern_location(process.place_in_script(frame.value));
+  Location location{.address = frame.value, .lines = {}, .kind = frame.kind};
+  const Index module = process.module_at(location.address);
+  if (module == kUnknownModule) {
+    process.caches.unknown_modules.insert(frame.word());
+  } else {
+    location.module = module;
+  }
+  return intern_location(std::move(location));
+}
+
+Index ProfileBuilder::intern_location(Location location) {
+  const bool is_shared = is_code(location.kind) || location.module != kNoIndex;
   const auto is_same = [&](Index index) {
     const Location& known = profile_.locations[index];
-    return known.address == address && known.module == module &&
-           known.by_frame_pointer == by_frame_pointer;
+    return is_shared && known.address == location.address && known.module == location.module &&
+           known.kind == location.kind;
   };
   const auto next = static_cast<Index>(profile_.locations.size());
   const Index known = locations_.find_or_insert(

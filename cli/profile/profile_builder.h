@@ -40,6 +40,11 @@ struct ProcessContext {
   // The module at a user address. kNoIndex: there is none. kUnknownModule: it is not known which.
   virtual Index module_at(Address address) = 0;
   virtual Index kernel_module() = 0;
+  // The place of a frame of a script, with its function. `value`: as in Frame. Equal addresses of a
+  // module are one place; without a module it is a place of this process alone.
+  virtual Location place_in_script(std::uint64_t value) {
+    return {.address = value, .lines = {}, .kind = LS_FRAME_SCRIPT, .was_named = true};
+  }
   // Changes when addresses may belong to something else (AddressSpace::epoch).
   virtual std::uint64_t address_epoch() const = 0;
   // Changes when label bytes may mean something else: publisher indices, or numbers of keys.
@@ -66,7 +71,7 @@ struct ProcessContext {
     std::uint64_t publisher_epoch = 0;
     ByteCache user_stacks;
     ByteCache labels;
-    std::unordered_map<std::uint64_t, Index> locations;  // by address and LS_FRAME_BY_FP
+    std::unordered_map<std::uint64_t, Index> locations;  // by Frame::word()
     std::unordered_set<std::uint64_t> unknown_modules;   // of these, those of kUnknownModule
     std::unordered_map<std::int32_t, KnownThread> threads;  // by number
   } caches;
@@ -193,7 +198,8 @@ class ProfileBuilder {
   Index intern_thread(const Sample& sample, ProcessContext& process);
   Index intern_stack(const Sample& sample, ProcessContext& process);
   Index intern_frames(const StackView& frames, ProcessContext& process);
-  Index intern_location(Address address, Index module, bool by_frame_pointer = false);
+  Index location_of(Frame frame, ProcessContext& process);
+  Index intern_location(Location location);
   const Decoded& decode(const Sample& sample, ProcessContext& process);
   Decoded decode_number(const Sample& sample, ProcessContext& process);
   Index intern_label_set(LabelSet labels);
@@ -206,6 +212,7 @@ class ProfileBuilder {
   struct Waiting {
     SampleRow row;
     std::uint64_t hash = 0;
+    ls_sample_kind kind = LS_ON_CPU;
     ProcessKey process;
     Tid tid{};
     std::uint64_t time_ns = 0;
@@ -233,7 +240,7 @@ class ProfileBuilder {
   std::uint64_t in_lost_mappings_ = 0;
   std::unordered_set<Index> with_unknown_module_;  // stacks
   std::array<std::uint8_t, LS_SAMPLE_KIND_COUNT> value_of_kind_{};  // index in Profile::values
-  std::uint64_t weighed_ns_ = 0;    // weight of samples that have one of their own
+  std::uint64_t weighed_ns_ = 0;    // time of samples that bring it along
   std::uint64_t unsampled_ns_ = 0;  // time of a kind that has no sample
   Profile profile_;
   TimeAccounts accounts_;

@@ -229,7 +229,7 @@ void ProfileBuilder::fit_totals(bool is_last) {
   unsampled_ns_ += fit_waits(profile_, unknown_, without_lost);
   weighed_ns_ = 0;
   for (const SampleRow& row : profile_.rows) {
-    if (is_wait(profile_.values[row.value])) weighed_ns_ += row.weight_ns;
+    if (brings_own_time(profile_.values[row.value])) weighed_ns_ += row.weight_ns;
   }
 }
 

@@ -261,8 +261,8 @@ TimeLedger TimeAccounts::cut(const KernelTotals& totals) {
     // The kernel does not report the time, or it was less than a tick. So each sample stands for a
     // period.
     for (SampleRow& row : profile_.rows) {
-      // Waits have weights of their own, be they 0.
-      if (row.weight_ns != 0 || is_wait(profile_.values[row.value])) continue;
+      // Some kinds have weights of their own, be they 0.
+      if (row.weight_ns != 0 || !is_by_account(profile_.values[row.value])) continue;
       row.weight_ns = row.count * period_ns_;
       ledger_.attributed_ns += row.weight_ns;
     }

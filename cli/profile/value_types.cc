@@ -6,47 +6,58 @@
 namespace labelscope::cli {
 namespace {
 
-constexpr std::string_view kNanoseconds = "nanoseconds";
-
 constexpr bool has_each_at_its_place() {
-  for (std::size_t i = 0; i < std::size(kTimeKinds); ++i) {
-    if (kTimeKinds[i].kind != static_cast<ls_sample_kind>(i)) return false;
+  for (std::size_t i = 0; i < std::size(kKindsOfSamples); ++i) {
+    if (kKindsOfSamples[i].kind != static_cast<ls_sample_kind>(i)) return false;
   }
-  return std::size(kTimeKinds) == LS_SAMPLE_KIND_COUNT;
+  return std::size(kKindsOfSamples) == LS_SAMPLE_KIND_COUNT;
 }
 static_assert(has_each_at_its_place());
 
 }  // namespace
 
-ValueType time_value(ls_sample_kind kind) {
-  return {std::string(kTimeKinds[kind].name), std::string(kNanoseconds)};
+ValueType value_of_kind(ls_sample_kind kind) {
+  return {std::string(kKindsOfSamples[kind].name), std::string(kKindsOfSamples[kind].unit)};
 }
 
-const TimeKind* time_kind(const ValueType& value) {
-  if (value.unit != kNanoseconds) return nullptr;
-  const auto* found = std::find_if(std::begin(kTimeKinds), std::end(kTimeKinds),
-                                   [&](const TimeKind& each) { return each.name == value.name; });
-  return found == std::end(kTimeKinds) ? nullptr : found;
+const KindOfSamples* kind_of_value(const ValueType& value) {
+  const auto* found = std::ranges::find_if(kKindsOfSamples, [&](const KindOfSamples& each) {
+    return each.name == value.name && each.unit == value.unit;
+  });
+  return found == std::end(kKindsOfSamples) ? nullptr : found;
+}
+
+const KindOfSamples* time_kind(const ValueType& value) {
+  return value.is_time() ? kind_of_value(value) : nullptr;
 }
 
 bool is_wait(const ValueType& value) {
-  const TimeKind* kind = time_kind(value);
+  const KindOfSamples* kind = kind_of_value(value);
   return kind != nullptr && is_wait(kind->kind);
 }
 
+bool is_by_account(const ValueType& value) {
+  const KindOfSamples* kind = kind_of_value(value);
+  return kind != nullptr && kind->weighing == Weighing::kByAccount;
+}
+
+bool brings_own_time(const ValueType& value) {
+  const KindOfSamples* kind = kind_of_value(value);
+  return kind != nullptr && kind->weighing == Weighing::kOwn && value.is_time();
+}
+
 std::string text_of(const ValueType& value) {
-  return time_kind(value) != nullptr ? value.name : value.name + "/" + value.unit;
+  return kind_of_value(value) != nullptr ? value.name : value.name + "/" + value.unit;
 }
 
 std::optional<ValueType> parse_value_type(std::string_view text) {
   const std::size_t slash = text.find('/');
-  ValueType value{std::string(text.substr(0, slash)), std::string(kNanoseconds)};
   if (slash != std::string_view::npos) {
-    value.unit = text.substr(slash + 1);
-  } else if (time_kind(value) == nullptr) {
-    return std::nullopt;
+    return ValueType{std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
   }
-  return value;
+  const auto* kind = std::ranges::find(kKindsOfSamples, text, &KindOfSamples::name);
+  if (kind == std::end(kKindsOfSamples)) return std::nullopt;
+  return value_of_kind(kind->kind);
 }
 
 }  // namespace labelscope::cli

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "bpf/sampling/perf_events.h"
+#include "bpf/sampling/perf_event.h"
 #include "process/proc_fs.h"
 
 namespace labelscope::cli {

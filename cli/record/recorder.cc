@@ -455,8 +455,9 @@ void Recorder::on_sample(const Sample& sample) {
   const Busy busy(*this, sample.process.pid);
   window_.note(sample.outcome);
   in_kernel_ |= !sample.stack.kernel.empty();
-  const auto marked = std::count_if(sample.stack.user.begin(), sample.stack.user.end(),
-                                    [](std::uint64_t frame) { return frame & LS_FRAME_BY_FP; });
+  const auto marked = std::ranges::count_if(sample.stack.user, [&](std::uint64_t word) {
+    return sample.stack.frame(word).kind == LS_FRAME_CODE_BY_FP;
+  });
   if (marked != 0) {
     ++counters_[Counter::kSamplesWithFpFrames];
     counters_[Counter::kFpFrames] += static_cast<std::uint64_t>(marked);

@@ -95,7 +95,8 @@ void RecordReport::say_problems() const {
   say_problems_of_samples();
   say_lost_publishers();
   const bool lacks_mappings = std::ranges::any_of(
-      profile().locations, [](const Location& one) { return one.module == kNoIndex; });
+      profile().locations,
+      [](const Location& one) { return is_code(one.kind) && one.module == kNoIndex; });
   for (const std::string& line :
        ledger_problems(profile().ledger, opened_.bpf_would_do, lacks_mappings)) {
     log::warning(line);

@@ -112,7 +112,7 @@ class Session {
   Status begin_sinks();
   Status give_up_rights();
   void make_recorder(const ModulePresets& noticed);
-  SampleKinds kinds() const { return mode_of(options_.mode).kinds(opened_.backend); }
+  SampleKinds kinds() const { return kinds_of(mode_of(options_.mode), opened_.backend); }
   void begin_time();
   void watch_holds();
   std::optional<std::chrono::milliseconds> next_wait(std::chrono::nanoseconds elapsed, bool calm);

@@ -85,6 +85,7 @@ bool EarlyNames::look_at(std::span<const Location> locations,
   if (over_) return true;
   for (; seen_ < locations.size(); ++seen_) {
     const Location& location = locations[seen_];
+    if (!is_code(location.kind)) continue;
     if (location.module >= modules.size() || location.module >= files.size()) continue;
     const ProfileModule& module = modules[location.module];
     for (std::size_t i = of_module_.size(); i <= location.module; ++i) {

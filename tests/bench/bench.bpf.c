@@ -28,7 +28,8 @@ static __always_inline void bench_stack(void* ctx) {
   struct ls_scratch* own = ls_scratch_at(slot.index);
   if (!own) return;
   own->sample.stack = (struct ls_stack_head){};
-  ls_follow_frame_pointers(ctx, slot, own);
+  ls_end_chain(own,
+               ls_append_stack(ctx, slot, own, BPF_F_USER_STACK, LS_COUNT_USER_STACK_FAILED));
   result.frames = own->sample.stack.user_frames;
 }
 

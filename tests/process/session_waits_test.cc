@@ -68,7 +68,7 @@ class WaitCutter final : public SessionListener {
       if (is_wait(window.values[row.value])) in_rows_ns += row.weight_ns;
       if ((row.flags & LS_STILL_WAITING) == 0) continue;
       open_ns += row.weight_ns;
-      if (window.values[row.value] == time_value(LS_RUNNABLE))
+      if (window.values[row.value] == value_of_kind(LS_RUNNABLE))
         queued_at_cuts[raw(window.threads[row.thread].tid)] += row.weight_ns;
     }
     const Ledger& ledger = window.ledger;

@@ -37,6 +37,7 @@
 #include "support/paths.h"
 #include "support/rights.h"
 #include "support/target_process.h"
+#include "unwind/frame.h"
 #include "unwind/unwind.h"
 
 namespace labelscope::test {
@@ -88,7 +89,7 @@ class Ours {
     for (;;) {
       auto stack = unwinder_->unwind(set->registers, process_.memory(), std::nullopt);
       for (std::size_t i = 1; i < stack.frames.size(); ++i) {
-        stack.frames[i] = (stack.frames[i] & ~LS_FRAME_BY_FP) - 1;
+        stack.frames[i] = frame_of(stack.frames[i]).value - 1;
       }
       if (!unwinder_->lacks_tables()) return stack;
       unwinder_->make_tables(process_);

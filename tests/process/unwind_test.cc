@@ -1,4 +1,5 @@
 // Tests stacks of live threads, compared with the return addresses that the target noted itself.
+#include "unwind/frame.h"
 #include "unwind/unwind.h"
 
 #include <sys/wait.h>
@@ -32,8 +33,8 @@ std::vector<Address> chain_of(const TargetProcess& target) {
 // Returns whether the stack passes through all addresses of the chain, in order.
 bool passes_through(const UnwoundStack& stack, const std::vector<Address>& chain) {
   auto next = chain.begin();
-  for (Address frame : stack.frames) {
-    frame &= ~LS_FRAME_BY_FP;
+  for (const std::uint64_t word : stack.frames) {
+    const Address frame = frame_of(word).value;
     if (next == chain.end()) break;
     // A handler returns to an address that follows no call, so the stack has it plus one.
     if (frame == *next || frame == *next + 1) ++next;

@@ -266,10 +266,10 @@ std::string time_line(const Profile& profile) {
     return amount_text(time.whole(), value.unit) + " of " + value.name + " (" + value.unit + ")";
   }
   // Several kinds together are the time of their threads.
-  const TimeKind* kind = time_kind(value);
+  const KindOfSamples* kind = time_kind(value);
   const bool runs =
-      std::ranges::find(profile.values, time_value(LS_ON_CPU)) != profile.values.end();
-  if (kind == nullptr) kind = &kTimeKinds[LS_WHOLE_TIME];
+      std::ranges::find(profile.values, value_of_kind(LS_ON_CPU)) != profile.values.end();
+  if (kind == nullptr) kind = &kKindsOfSamples[LS_WHOLE_TIME];
   const std::string whole =
       time_text(time.whole()) + " of " +
       (profile.has_kinds() && !runs ? "time off processors" : std::string(kind->words));

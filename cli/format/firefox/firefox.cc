@@ -302,7 +302,7 @@ class FirefoxRenderer {
     append_array(text, "weight", count,
                  [&](std::size_t i) { return weight_text(track.rows[i].weight_ns); });
     // This is time on a processor, if the recording distinguishes it from other time.
-    const ValueType on_cpu = time_value(LS_ON_CPU);
+    const ValueType on_cpu = value_of_kind(LS_ON_CPU);
     if (std::ranges::find(profile_.values, on_cpu) != profile_.values.end()) {
       append_array(text, "threadCPUDelta", count, [&](std::size_t i) {
         const SampleRow& row = track.rows[i];

@@ -78,7 +78,7 @@ Json thread_fields(const Profile& profile, const Thread& thread) {
 Json location_fields(const Location& location) {
   return {{"module", index_json(location.module)},
           {"address", address_json(location.address)},
-          {"by_frame_pointer", location.by_frame_pointer},
+          {"by_frame_pointer", location.kind == LS_FRAME_CODE_BY_FP},
           {"lines", lines_json(location)}};
 }
 

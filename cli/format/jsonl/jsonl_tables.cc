@@ -43,7 +43,7 @@ Location read_location(Fields& fields, std::size_t modules, ReadBudget& budget) 
   Location made;
   made.module = fields.reference("module", modules);
   made.address = fields.address("address");
-  made.by_frame_pointer = fields.yes("by_frame_pointer");
+  if (fields.yes("by_frame_pointer")) made.kind = LS_FRAME_CODE_BY_FP;
   fields.each("lines", [&](const Json& element) {
     Fields line(element);
     SourceLine source{line.bytes("function"), line.bytes("system_name"), line.bytes("file"),

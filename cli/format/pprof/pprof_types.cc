@@ -16,7 +16,7 @@ using NumberedTypes = std::vector<std::pair<std::size_t, ValueType>>;
 // includes all others, and there are none.
 NumberedTypes other_kinds(const std::vector<ValueType>& types, std::size_t chosen) {
   NumberedTypes more;
-  std::vector<std::string_view> names{kTimeKinds[LS_WHOLE_TIME].name, types[chosen].name};
+  std::vector<std::string_view> names{kKindsOfSamples[LS_WHOLE_TIME].name, types[chosen].name};
   if (types[chosen].name == names.front()) return more;
   for (std::size_t i = 0; i < types.size(); ++i) {
     const bool known = std::ranges::find(names, types[i].name) != names.end();
@@ -52,7 +52,7 @@ std::size_t chosen_type(const std::vector<ValueType>& types, const std::string& 
     return find(
         [&](const ValueType& each) { return each.name == named || full_text(each) == named; });
   }
-  for (const TimeKind& wanted : kTimeKinds) {
+  for (const KindOfSamples& wanted : kKindsOfSamples) {
     const std::size_t found = find([&](const ValueType& each) {
       return each.name == wanted.name && nanoseconds_in(each.unit) != 0;
     });

@@ -96,7 +96,7 @@ class PtraceSampler final : public Sampler {
   Counters counters() const override;
   std::string refusal() const override { return threads_.refusal(); }
   std::string_view event_name() const override {
-    return options_.mode == SampleMode::kWall ? "wall-clock" : "cpu-time";
+    return options_.kind() == LS_WHOLE_TIME ? "wall-clock" : "cpu-time";
   }
   std::uint64_t current_stop() const override { return threads_.current_stop(); }
 
@@ -185,7 +185,7 @@ void PtraceSampler::hand_out(ProcessKey process, const std::vector<ThreadList::E
 }
 
 std::uint64_t PtraceSampler::time_of(const ThreadList::Ended& thread) const {
-  const nanoseconds time = options_.mode == SampleMode::kWall ? thread.lived : thread.ran;
+  const nanoseconds time = options_.kind() == LS_WHOLE_TIME ? thread.lived : thread.ran;
   return static_cast<std::uint64_t>(time.count());
 }
 
@@ -268,7 +268,7 @@ void PtraceSampler::sample_threads(SampledProcess& process, EventHandler& handle
   for (auto& [tid, thread] : list.threads()) {
     if (thread.ended) continue;
     if (is_called()) return;
-    if (options_.mode == SampleMode::kCpu && !list.runs_and_is_due(thread)) continue;
+    if (options_.kind() == LS_ON_CPU && !list.runs_and_is_due(thread)) continue;
     list.refresh_name(thread);
     auto found = threads_.sample(process, thread, handler);
     if (found == ThreadSampler::Attempt::kOtherProgram) {
@@ -407,7 +407,7 @@ Counters PtraceSampler::counters() const {
   others[Counter::kMappingsNotRead] = events_.mappings_not_read;
   std::uint64_t without_times = events_.without_times;
   for (const auto& [pid, process] : processes_) without_times += process->threads().without_times();
-  if (options_.mode == SampleMode::kCpu) others[Counter::kThreadsWithoutCpuTime] = without_times;
+  if (options_.kind() == LS_ON_CPU) others[Counter::kThreadsWithoutCpuTime] = without_times;
   return counters;
 }
 

@@ -18,6 +18,7 @@ namespace labelscope {
 
 struct PtraceSamplerOptions {
   SampleMode mode = SampleMode::kCpu;
+  ls_sample_kind kind() const { return kind_by_ptrace(mode); }
   std::uint32_t frequency_hz = 99;  // ticks per second
   bool stacks = true;
   bool follow_children = true;

@@ -28,41 +28,39 @@
 #include "sampling/counters.h"
 #include "sampling/process_key.h"
 #include "sampling/sample_kind.h"
+#include "sampling/sample_mode.h"
 #include "sampling/thread_ledger.h"
+#include "unwind/frame.h"
 #include "unwind/stack.h"
 
 namespace labelscope {
 
 class OneLook;  // process/one_look.h
 
-// Which threads are sampled. cpu samples those that run. Each sample stands for one period of its
-// thread's own CPU time, which the kernel counts: a thread that waits for a processor among many
-// costs nothing and is not sampled more often. off-CPU samples those that do not run, by BPF: each
-// sample stands for time that its thread waits, or waits for a processor. wall is both, by BPF;
-// ptrace samples all threads at every tick instead, whatever they do then.
-enum class SampleMode { kCpu, kOffCpu, kWall };
-constexpr bool samples_running(SampleMode mode) { return mode != SampleMode::kOffCpu; }
-constexpr bool samples_waits(SampleMode mode) { return mode != SampleMode::kCpu; }
-
 // By BPF, what samples threads that run: cycles, which the hardware counts, or a clock of the
 // kernel. kAny is cycles where they exist.
 enum class SampledEvent { kAny, kCycles, kClock };
 
-// Both parts are leaf first; all but the first of each part are return addresses.
+// Both parts are leaf first; all addresses but the first of each part are return addresses.
 struct StackView {
-  std::span<const std::uint64_t> kernel;
-  std::span<const std::uint64_t> user;     // addresses, and LS_FRAME_BY_FP
+  std::span<const std::uint64_t> kernel;   // addresses
+  std::span<const std::uint64_t> user;     // words with a kind (frame.h), or addresses alone
+  bool has_kinds = true;
   ls_stack_end end = LS_STACK_NOT_WANTED;  // how the user's part ends
   // Callers were found by the tables of files, as what was known to be mapped when it was taken.
   bool by_tables = false;
+
+  Frame frame(std::uint64_t word) const {
+    return has_kinds ? frame_of(word) : Frame{LS_FRAME_CODE, word};
+  }
 };
 
 // A sample is valid during the call that it is passed to.
 struct Sample {
   std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; samples may come out of order
   ls_sample_kind kind = LS_ON_CPU;
-  // The time that the sample stands for; 0 if that is the growth of thread_ns since the last sample
-  // of this thread.
+  // What the sample stands for, if its kind brings that along (sample_kind.h). Otherwise it is the
+  // growth of thread_ns since the last sample of this thread.
   std::uint64_t weight_ns = 0;
   // Of a wait: the system call in which the thread waits, or -1 if it is in none.
   std::int32_t system_call = LS_CALL_NONE;

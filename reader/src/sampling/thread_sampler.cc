@@ -40,12 +40,12 @@ ThreadSampler::Attempt ThreadSampler::sample(SampledProcess& process, ListedThre
     seen.labels.outcome = LS_UNREADABLE_NO_THREAD_POINTER;
   } else {
     const bool waits_for_device =
-        options_.mode == SampleMode::kWall && process.threads().state_of(thread) == 'D';
+        options_.kind() == LS_WHOLE_TIME && process.threads().state_of(thread) == 'D';
     if (!holding_) holding_.emplace();
     const MarkedStop marked(&current_stop_, ++stops_begun_);
     auto stopped =
         StoppedThread::stop(thread.tid, waits_for_device ? kPatienceForDevices : kPatience);
-    if (stopped && options_.mode == SampleMode::kCpu &&
+    if (stopped && options_.kind() == LS_ON_CPU &&
         (stopped->was_waiting() || !process.threads().was_on_processor(thread))) {
       stops_.add(stopped->held());
       ++threads_waiting_;
@@ -130,9 +130,9 @@ void ThreadSampler::hand_out(const SampledProcess& process, const ListedThread& 
   Sample sample;
   sample.time_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count());
-  sample.kind = options_.mode == SampleMode::kWall ? LS_WHOLE_TIME : LS_ON_CPU;
+  sample.kind = options_.kind();
   const nanoseconds ran =
-      options_.mode == SampleMode::kWall ? time - thread.seen_first : thread.ran - thread.before;
+      options_.kind() == LS_WHOLE_TIME ? time - thread.seen_first : thread.ran - thread.before;
   sample.thread_ns = static_cast<std::uint64_t>(std::max(ran, nanoseconds(0)).count());
   sample.process = process.key();
   sample.tid = thread.tid;

@@ -11,11 +11,31 @@ enum ls_call_graph {
   LS_CALL_GRAPH_DWARF = 2 /* by call frame information */
 };
 
-/* This bit marks a frame of the user's part, beside its address: the frame was found along a frame
- * pointer, or by following instructions from a place that is only likely to be the start of a
- * function, because the code that it called has no call frame information. (With LS_CALL_GRAPH_FP
- * all are found along frame pointers, and none is marked.) */
-#define LS_FRAME_BY_FP (1ULL << 63)
+/* A frame of the user's part is one word: what it is, and a value.
+ *
+ *    63     60 59                                         0
+ *   +---------+--------------------------------------------+
+ *   | kind    | value                                      |
+ *   +---------+--------------------------------------------+
+ *
+ * No address of code in user mode has more than 57 bits. With LS_CALL_GRAPH_FP the words are what
+ * the kernel has found along frame pointers, and a target may put anything there: they are
+ * addresses as they are, and have no kind. */
+enum ls_frame_kind {
+  LS_FRAME_CODE = 0, /* the value is an address */
+  /* Likewise. The frame was found along a frame pointer, or by following instructions from a place
+   * that is only likely to be the start of a function, because the code that it called has no call
+   * frame information. */
+  LS_FRAME_CODE_BY_FP = 1,
+  /* A function of a script, and where it is in that. Who took the stack knows what the value means:
+   * it is no address of code, and belongs to no mapping. */
+  LS_FRAME_SCRIPT = 2,
+  LS_FRAME_KIND_COUNT
+};
+#define LS_FRAME_KIND_SHIFT 60
+#define LS_FRAME_VALUE ((1ULL << LS_FRAME_KIND_SHIFT) - 1)
+/* To be added to an address: LS_FRAME_CODE_BY_FP in place of LS_FRAME_CODE. */
+#define LS_FRAME_BY_FP ((0ULL + LS_FRAME_CODE_BY_FP) << LS_FRAME_KIND_SHIFT)
 
 /* X(enumerator, name, what such stacks do). The ledger counts an end as "stacks-" and its name. A
  * sentence at the end of a recording says "12.5 % " and what they do. */

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,8 +23,8 @@ struct UnwoundStack {
   // The leaf comes first: the program counter, then return addresses as they are (not moved back).
   // Code that a signal interrupted is not at a call: its frame is the address plus one. So for
   // every frame but the first, one byte less is in the instruction that the thread is at.
-  // LS_FRAME_BY_FP is set in those found along frame pointers.
-  std::vector<Address> frames;
+  // They are words with a kind (frame.h).
+  std::vector<std::uint64_t> frames;
   ls_stack_end end = LS_STACK_MISSING;
   std::string cut;  // why it ends before the root, in words; empty for a whole stack
 };

@@ -39,7 +39,7 @@ struct ls_stack_walk {
   __u64 mapping; /* where the mapping of the last frame starts */
   __u32 count;
   enum ls_stack_end end;
-  __u64 frames[LS_WALK_MAX_FRAMES]; /* with LS_FRAME_BY_FP */
+  __u64 frames[LS_WALK_MAX_FRAMES]; /* words with a kind */
 };
 
 /* These are not part of the C interface, in spite of their names. */

@@ -94,7 +94,10 @@ void LS_WALK(struct ls_stack_walk* walk) {
     walk->pc = w.pc;
     const _Bool chosen = known && ls_unwind_choose(&w);
     const _Bool was_called = w.returned && !(chosen && ls_is_made_return(&w));
-    walk->frames[walk->count] = (w.pc + (walk->count != 0 && !was_called)) | mark;
+    __u64 place = w.pc + (walk->count != 0 && !was_called);
+    /* In a core file a program counter may be anything, and so look like another kind of frame. */
+    if (place >> LS_FRAME_KIND_SHIFT) place |= ~LS_FRAME_VALUE;
+    walk->frames[walk->count] = place | mark;
     walk->count++;
     if (walk->late(walk->self)) {
       w.end = LS_STACK_OUT_OF_TIME;

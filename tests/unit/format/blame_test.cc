@@ -26,7 +26,7 @@ constexpr std::uint8_t kRunnable = 1;
 // Two tenants of one process, and what they made each other wait.
 struct Contention : ProfileMaker {
   Contention() {
-    profile.values = {time_value(LS_WAITING), time_value(LS_RUNNABLE)};
+    profile.values = {value_of_kind(LS_WAITING), value_of_kind(LS_RUNNABLE)};
     profile.has_blame = true;
     process(100, "shop");
     thread(100, 101, "worker");

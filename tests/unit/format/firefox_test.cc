@@ -76,7 +76,7 @@ TEST_CASE("firefox: samples have their time and weight in milliseconds, and a st
   CHECK(stack_of(file, thread["samples"]["stack"][0]) == "main;work");
   CHECK(file["libs"][0]["path"] == "/opt/shop/shop");
   CHECK(thread["markers"]["length"] == 0);
-  small.profile.values = {cli::time_value(LS_WHOLE_TIME)};
+  small.profile.values = {cli::value_of_kind(LS_WHOLE_TIME)};
   CHECK_FALSE(firefox(small.profile)["threads"][0]["samples"].contains("threadCPUDelta"));
 }
 

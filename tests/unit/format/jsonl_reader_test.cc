@@ -28,7 +28,7 @@ Profile recorded_profile() {
   made.profile.start_unix_ns = 1'700'000'000'000'000'000;
   made.profile.start_monotonic_ns = 1000;
   made.profile.duration_ns = 1'000'000'000;
-  made.profile.locations[0].by_frame_pointer = true;
+  made.profile.locations[0].kind = LS_FRAME_CODE_BY_FP;
   made.profile.processes[0].attributes = {{"raw", "\xff"}, {"service.name", "shop"}};
   made.profile.stacks[made.work_stack].end = LS_STACK_ROOT;
   for (const char* tenant : {"42", "42", "7", "4\xff\0"}) {
@@ -354,6 +354,6 @@ TEST_CASE("merge: two recordings are their sum, at the times of the clock of the
   CHECK(both.duration_ns == one.duration_ns + 1'000'000);
   CHECK(both.rows[one.rows.size()].time_ns == one.rows[0].time_ns + 1'000'000);
   CHECK(good(written(both)).lost.empty());
-  later.values = {time_value(LS_WHOLE_TIME)};
+  later.values = {value_of_kind(LS_WHOLE_TIME)};
   CHECK(merge(both, later).error().code == ErrorCode::kUnsupported);
 }

@@ -150,7 +150,7 @@ void check_ledger(const json& line, const Ledger& ledger) {
 Profile full_profile() {
   ProfileMaker maker;
   Profile& profile = maker.profile;
-  profile.values = {time_value(LS_WHOLE_TIME)};
+  profile.values = {value_of_kind(LS_WHOLE_TIME)};
   profile.command_line = "labelscope \xff\0 x"s;
   profile.start_unix_ns = UINT64_MAX;
   maker.process(100, "sh\"op\n", {"/a.so", "/b\x80.so"});

@@ -297,7 +297,7 @@ TEST_CASE("shares: a long wait beside short ones is as uncertain as one sample")
 
 TEST_CASE("summary: of a part of a recording of waits, shares by label are uncertain") {
   SmallProfile small;
-  small.profile.values = {time_value(LS_WAITING)};
+  small.profile.values = {value_of_kind(LS_WAITING)};
   for (Index i = 0; i < small.profile.threads.size(); ++i) small.profile.threads[i].account = i;
   const Index other = static_cast<Index>(small.profile.threads.size());
   small.profile.threads.push_back({0, Tid{2}, "other", other});
@@ -314,7 +314,7 @@ TEST_CASE("summary: of a part of a recording of waits, shares by label are uncer
 
 TEST_CASE("summary: waits for work are the last row, and no part of shares") {
   SmallProfile small;
-  small.profile.values = {time_value(LS_WAITING)};
+  small.profile.values = {value_of_kind(LS_WAITING)};
   small.labelled({{"k", "a"}, {"wait", "read"}}).weight_ns = 30'000'000;
   small.labelled({{"k", "b"}, {"wait", "read"}}).weight_ns = 10'000'000;
   SampleRow& idle = small.labelled({{"wait", "idle"}});
@@ -350,7 +350,7 @@ TEST_CASE("summary: waits for work are the last row, and no part of shares") {
 
 TEST_CASE("summary: a wait that has not ended is as long as it is") {
   SmallProfile small;
-  small.profile.values = {time_value(LS_WAITING)};
+  small.profile.values = {value_of_kind(LS_WAITING)};
   for (const char* value : {"a", "b"}) {
     SampleRow& row = small.labelled({{"k", value}});
     row.weight_ns = 3'000'000'000;

@@ -42,7 +42,7 @@ Profile of_three_kinds() {
   SmallProfile small;
   small.profile.values.clear();
   for (const ls_sample_kind kind : {LS_ON_CPU, LS_RUNNABLE, LS_WAITING}) {
-    small.profile.values.push_back(time_value(kind));
+    small.profile.values.push_back(value_of_kind(kind));
     for (int i = 0; i < 2; ++i) {
       SampleRow& row = small.labelled({{"tenant", "42"}});
       row.value = static_cast<std::uint8_t>(small.profile.values.size() - 1);
@@ -79,16 +79,16 @@ Profile read_again(const std::string& bytes) {
 }  // namespace
 
 TEST_CASE("value_types: as text, and back") {
-  for (const TimeKind& kind : kTimeKinds) {
-    const ValueType value = time_value(kind.kind);
+  for (const KindOfSamples& kind : kKindsOfSamples) {
+    const ValueType value = value_of_kind(kind.kind);
     CHECK(text_of(value) == kind.name);
     CHECK(parse_value_type(kind.name) == value);
-    CHECK(time_kind(value) == &kind);
+    CHECK(kind_of_value(value) == &kind);
   }
   const ValueType bytes{"inuse_space", "bytes"};
   CHECK(text_of(bytes) == "inuse_space/bytes");
   CHECK(parse_value_type("inuse_space/bytes") == bytes);
-  CHECK(time_kind(bytes) == nullptr);
+  CHECK(kind_of_value(bytes) == nullptr);
   CHECK_FALSE(parse_value_type("of-no-kind"));
   CHECK_FALSE(parse_value_type(""));
 }

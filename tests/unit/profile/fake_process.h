@@ -13,7 +13,7 @@
 namespace labelscope::cli {
 
 // In the encoding of these tests each byte is a value of the label `key`; 0xff sets a flag.
-struct FakeProcess final : ProcessContext {
+struct FakeProcess : ProcessContext {
   static constexpr std::byte kNothing{0xfe};  // a value of which its source makes no label
 
   Index module_at(Address address) override {

@@ -12,7 +12,7 @@ namespace {
 // A profile of waits. Each row has a label set of its own and a stack.
 class Waits {
  public:
-  Waits() { profile.values = {time_value(LS_RUNNABLE), time_value(LS_WAITING)}; }
+  Waits() { profile.values = {value_of_kind(LS_RUNNABLE), value_of_kind(LS_WAITING)}; }
   void add(ls_outcome outcome, const std::string& call, std::uint64_t ns, ls_sample_kind kind,
            LabelSet labels = {}) {
     labels.push_back({std::string(kWaitKey), call, 0});
@@ -116,7 +116,7 @@ TEST_CASE("idle: nothing is idle without labels, on a processor, or where it is 
   CHECK_FALSE(without_idle(unlabelled.profile, IdleMode::kFold, idle));
   CHECK_FALSE(without_idle(a_service().profile, IdleMode::kShow, idle));
   Waits computes;
-  computes.profile.values = {time_value(LS_ON_CPU)};
+  computes.profile.values = {value_of_kind(LS_ON_CPU)};
   computes.add(LS_LABELLED, "", 5, LS_RUNNABLE, {{"tenant", "acme", 0}});
   CHECK_FALSE(without_idle(computes.profile, IdleMode::kDrop, idle));
 }

@@ -22,7 +22,18 @@ struct Input {
   std::uint64_t time = 5;
   ls_outcome outcome = LS_LABELLED;
   std::uint32_t flags = 0;
+  bool has_kinds = true;
   bool by_tables = false;
+};
+
+struct ScriptProcess : FakeProcess {
+  int asked = 0;
+  Location place_in_script(std::uint64_t value) override {
+    ++asked;
+    Location place = FakeProcess::place_in_script(value);
+    if (value == 5) place.lines.emplace_back().function = "handler";
+    return place;
+  }
 };
 
 void add(ProfileBuilder& builder, ProcessContext& process, const Input& input) {
@@ -31,7 +42,7 @@ void add(ProfileBuilder& builder, ProcessContext& process, const Input& input) {
   view.process = {Pid{1}, 1};
   view.tid = Tid{input.tid};
   view.comm = "worker";
-  view.stack = {input.kernel, input.user, input.end, input.by_tables};
+  view.stack = {input.kernel, input.user, input.has_kinds, input.end, input.by_tables};
   view.outcome = input.outcome;
   view.flags = input.flags;
   view.label_bytes = input.labels;
@@ -96,7 +107,7 @@ TEST_CASE("profile_builder: a sample weighs what it brings along, and is of its 
   sample(LS_ON_CPU, 0, 400);
   builder.accounts().end_thread({Pid{1}, 1}, Tid{1}, 1000);
   const Profile profile = builder.take();
-  REQUIRE(profile.values == std::vector{time_value(LS_ON_CPU), time_value(LS_WAITING)});
+  REQUIRE(profile.values == std::vector{value_of_kind(LS_ON_CPU), value_of_kind(LS_WAITING)});
   // The samples are equal but for their kind.
   REQUIRE(profile.rows.size() == 2);
   CHECK(profile.rows[0].value == 0);
@@ -120,7 +131,7 @@ TEST_CASE("profile_builder: where the kernel knows no time, periods are shared o
   builder.add(view, process);
   const Profile profile = builder.take();
   REQUIRE(profile.rows.size() == 2);
-  CHECK(profile.values.at(profile.rows[1].value) == time_value(LS_RUNNABLE));
+  CHECK(profile.values.at(profile.rows[1].value) == value_of_kind(LS_RUNNABLE));
   CHECK(profile.rows[0].weight_ns == 1000);
   CHECK(profile.rows[1].weight_ns == 33);
   CHECK(profile.ledger.time.attributed_ns == 1033);
@@ -212,8 +223,8 @@ TEST_CASE("profile_builder: a frame found along a frame pointer is a place of it
   REQUIRE(profile.rows.size() == 2);
   const Location& by_table = profile.locations[profile.stacks[0].frames[1]];
   const Location& by_fp = profile.locations[profile.stacks[1].frames[1]];
-  CHECK_FALSE(by_table.by_frame_pointer);
-  CHECK(by_fp.by_frame_pointer);
+  CHECK(by_table.kind == LS_FRAME_CODE);
+  CHECK(by_fp.kind == LS_FRAME_CODE_BY_FP);
   CHECK(by_fp.address == 0x3000);
   CHECK(by_table.address == 0x3000);
   CHECK(profile.stacks[0].frames[0] == profile.stacks[1].frames[0]);
@@ -258,6 +269,43 @@ TEST_CASE("profile_builder: a frame whose module is not known stays, and its sam
     for (const Index frame : stack.frames)
       CHECK(profile.locations[frame].module == (row.count == 3 ? kNoIndex : 7));
   }
+}
+
+TEST_CASE("profile_builder: a stack goes on behind functions of a script") {
+  ProfileBuilder builder(0, 1000);
+  ScriptProcess process;
+  Input input;
+  const std::uint64_t handler = Frame{LS_FRAME_SCRIPT, 5}.word();
+  const std::uint64_t nowhere = Frame{LS_FRAME_SCRIPT, 0}.word();
+  input.user = {0x2000, handler, nowhere, 0x4001};
+  add(builder, process, input);
+  input.user = {handler, 0x4001};
+  add(builder, process, input);
+  const Profile profile = builder.take();
+  REQUIRE(profile.stacks.size() == 2);
+  const std::vector<Index>& frames = profile.stacks[0].frames;
+  REQUIRE(frames.size() == 4);
+  CHECK(profile.locations[frames[1]].kind == LS_FRAME_SCRIPT);
+  CHECK(profile.locations[frames[1]].address == 5);
+  CHECK(profile.locations[frames[1]].lines.at(0).function == "handler");
+  CHECK(profile.locations[frames[2]].module == kNoIndex);
+  CHECK(profile.locations[frames[3]].address == 0x4000);
+  CHECK(profile.stacks[1].frames == std::vector<Index>{frames[1], frames[3]});
+  CHECK(process.asked == 2);
+}
+
+TEST_CASE("profile_builder: addresses without a kind are no functions of a script") {
+  ProfileBuilder builder(0, 1000);
+  ScriptProcess process;
+  Input input;
+  input.has_kinds = false;
+  input.user = {0x2000, Frame{LS_FRAME_SCRIPT, 5}.word() + 1};
+  process.module = kUnknownModule;
+  add(builder, process, input);
+  const Profile profile = builder.take();
+  REQUIRE(profile.stacks[0].frames.size() == 2);
+  CHECK(profile.locations[profile.stacks[0].frames[1]].kind == LS_FRAME_CODE);
+  CHECK(process.asked == 0);
 }
 
 TEST_CASE("profile_builder: by tables, the caller of code that is not known is not known either") {

@@ -17,7 +17,7 @@ constexpr std::uint64_t kMs = 1'000'000;
 struct Recorded {
   Recorded() {
     profile.backend = "bpf";
-    profile.values = {time_value(LS_WAITING), time_value(LS_RUNNABLE)};
+    profile.values = {value_of_kind(LS_WAITING), value_of_kind(LS_RUNNABLE)};
     profile.processes.push_back({Pid{5}, {}, {}, {}, {}});
     profile.threads.push_back({0, Tid{5}, "worker", kNoIndex});
     for (const auto& [value, ms] : {std::pair{0, 7000}, {1, 2000}}) {

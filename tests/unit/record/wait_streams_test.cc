@@ -66,7 +66,7 @@ class Places {
     return of(profile_.pid_of(profile_.threads.at(row.thread)), row.value, row.label_set, row.outcome);
   }
   Place of(const WaitPlace& wait) const {
-    const auto value = std::ranges::find(profile_.values, time_value(wait.kind));
+    const auto value = std::ranges::find(profile_.values, value_of_kind(wait.kind));
     REQUIRE(value != profile_.values.end());
     return {wait.pid, static_cast<std::uint8_t>(value - profile_.values.begin()),
             wait_reason(wait.kind, wait.call), wait.tenant};
