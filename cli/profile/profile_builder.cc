@@ -268,7 +268,7 @@ Index ProfileBuilder::intern_label_set(LabelSet labels) {
 Profile& ProfileBuilder::end_window(const KernelTotals& totals, bool is_last) {
   enter_waiting();
   fit_totals(is_last);
-  profile_.ledger.time = accounts_.cut(totals);
+  profile_.ledger.time = accounts_.cut(totals, is_last);
   profile_.ledger.time.attributed_ns += std::exchange(weighed_ns_, 0);
   profile_.ledger.time.unsampled_ns += unsampled_ns_;
   profile_.ledger.time.unsampled_waits_ns = std::exchange(unsampled_ns_, 0);

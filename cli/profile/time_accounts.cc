@@ -148,6 +148,8 @@ void TimeAccounts::replace_other(OpenThread& thread, ProcessKey process, std::ui
 
 // A thread that goes on does so in another window, where none of its rows is known.
 bool TimeAccounts::interrupt(OpenThread& thread) {
+  if (thread.is_advanced && thread.last_ns != thread.begun_ns)
+    numbers_[raw(thread.process.pid)].at_cut_ns += kLongestTick;
   close(thread, thread.last_ns, !thread.is_advanced);
   thread.silent = thread.is_advanced || thread.is_sampled ? 0 : thread.silent + 1;
   thread.shared_ns += thread.last_ns - thread.begun_ns;
@@ -207,7 +209,15 @@ std::uint64_t TimeAccounts::room_for(Pool& pool, std::uint64_t time_ns) const {
   return std::min(time_ns, room - std::min(room, pool.time_ns));
 }
 
-TimeLedger TimeAccounts::cut(const KernelTotals& totals) {
+std::uint64_t TimeAccounts::beyond(std::uint64_t least_ns, std::uint64_t known_ns,
+                                   std::uint64_t at_cut_ns, std::uint64_t& owed_ns) {
+  const std::uint64_t whole_ns = least_ns + owed_ns;
+  const std::uint64_t beyond_ns = whole_ns - std::min(whole_ns, known_ns);
+  owed_ns = std::min(beyond_ns, at_cut_ns);
+  return beyond_ns - owed_ns;
+}
+
+TimeLedger TimeAccounts::cut(const KernelTotals& totals, bool is_last) {
   const bool is_crowded = threads_.size() > kMostSilent;
   for (auto thread = threads_.begin(); thread != threads_.end();) {
     const bool stays = interrupt(thread->second) || !is_crowded;
@@ -216,17 +226,31 @@ TimeLedger TimeAccounts::cut(const KernelTotals& totals) {
   Pool all;
   std::uint64_t known_ns = 0;
   std::uint64_t beyond_threads_ns = 0;
+  std::uint64_t at_cut_ns = 0;
+  if (totals.is_all_the_rest) whole_owed_ = 0;
+  std::uint64_t before_ns = whole_owed_;
+  // Those of which this window has nothing else.
+  for (const auto& [pid, owed_ns] : owed_) numbers_.try_emplace(pid);
+  auto owed = std::exchange(owed_, {});
   for (auto& [pid, number] : numbers_) {
-    const std::uint64_t known_surely = number.known_ns - std::min(number.known_ns, number.tails_ns);
+    if (is_last) number.at_cut_ns = 0;
+    at_cut_ns += number.at_cut_ns;
+    std::uint64_t owed_ns = owed.contains(pid) ? owed.at(pid) : 0;
+    before_ns += owed_ns;
+    // The clock had shown what was owed in the window before.
+    const std::uint64_t known_surely =
+        number.known_ns - std::min(number.known_ns, number.tails_ns + owed_ns);
     if (known_surely > number.most_ns) ledger_.twice_ns += known_surely - number.most_ns;
-    if (number.least_ns > number.known_ns) {
-      const std::uint64_t beyond_ns = number.least_ns - number.known_ns;
+    const std::uint64_t beyond_ns =
+        beyond(number.least_ns, number.known_ns, number.at_cut_ns, owed_ns);
+    if (owed_ns != 0) owed_.emplace(pid, owed_ns);
+    if (beyond_ns != 0) {
       // Whichever of them it was.
       Pool whole{.time_ns = beyond_ns, .samples = {}};
       for (const auto& [life, pool] : std::exchange(number.pools, {})) whole.take(pool);
       number.pools.emplace(0, std::move(whole));
       beyond_threads_ns += beyond_ns;
-      number.known_ns = number.least_ns;
+      number.known_ns += beyond_ns;
     }
     known_ns += number.known_ns;
     for (auto& [life, pool] : number.pools) {
@@ -237,15 +261,15 @@ TimeLedger TimeAccounts::cut(const KernelTotals& totals) {
   std::uint64_t lost_ns = totals.lost_ns - std::min(totals.lost_ns, beyond_threads_ns);
   const std::uint64_t whole_ns = totals.whole_ns;
   if (whole_ns != 0) lost_ns = std::min(lost_ns, whole_ns - std::min(whole_ns, known_ns));
-  if (known_ns > totals.most_ns) {
-    ledger_.twice_ns = std::max(ledger_.twice_ns, known_ns - totals.most_ns);
+  if (known_ns - std::min(known_ns, before_ns) > totals.most_ns) {
+    ledger_.twice_ns = std::max(ledger_.twice_ns, known_ns - before_ns - totals.most_ns);
   }
   // It is the whole life of a thread, also before the recording.
   lost_ns = std::min(lost_ns, totals.most_ns - std::min(totals.most_ns, known_ns));
   known_ns += lost_ns;
   // This is of processes that ended before anybody could look at their clocks. Short processes that
   // were sampled may be like them; those that were not recorded are not.
-  const std::uint64_t unseen_ns = whole_ns - std::min(whole_ns, known_ns);
+  const std::uint64_t unseen_ns = beyond(whole_ns, known_ns, at_cut_ns, whole_owed_);
   const std::uint64_t alike_ns = totals.has_strangers ? 0 : room_for(all, unseen_ns);
   ledger_.unsampled_ns += unseen_ns - alike_ns;
   all.time_ns += alike_ns;

@@ -36,6 +36,9 @@ namespace labelscope::cli {
 struct KernelTotals {
   std::uint64_t lost_ns = 0;   // of threads whose records were lost
   std::uint64_t whole_ns = 0;  // of all processes, also of those that were never seen; 0: not known
+  // It is what the windows before have not had since the start, not what was used since the last
+  // cut.
+  bool is_all_the_rest = false;
   // Processes that were not recorded are in `whole_ns`.
   bool has_strangers = false;
   // More than this is impossible: all processors, from before the start until after the end.
@@ -63,7 +66,11 @@ class TimeAccounts {
   // Shares out what is left, and begins anew with the threads as they are: what they run from here
   // on belongs to the next window, whose rows are others. Returns the ledger of the time since the
   // last cut.
-  TimeLedger cut(const KernelTotals& totals);
+  //
+  // At a cut the kernel has counted more of a thread for its process than for itself: of one that
+  // is about to end, up to a tick. The next window has that, so it is only owed, unless the window
+  // is the last one.
+  TimeLedger cut(const KernelTotals& totals, bool is_last = true);
 
  private:
   struct OpenThread {
@@ -109,6 +116,7 @@ class TimeAccounts {
     std::uint64_t tails_ns = 0;
     std::uint64_t least_ns = 0;  // by its own clock
     std::uint64_t most_ns = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t at_cut_ns = 0;  // so much its threads may lack of their time at the cut
     std::map<std::uint32_t, Pool> pools;  // by life
   };
 
@@ -121,6 +129,10 @@ class TimeAccounts {
   void replace_other(OpenThread& thread, ProcessKey process, std::uint64_t thread_ns);
   // Returns how much of `time_ns`, of unlike programs, the samples of this account can stand for.
   std::uint64_t room_for(Pool& pool, std::uint64_t time_ns) const;
+  // Returns what a clock has beyond known threads, without what they may lack at the cut: that, or
+  // less, is owed for the next window.
+  static std::uint64_t beyond(std::uint64_t least_ns, std::uint64_t known_ns,
+                              std::uint64_t at_cut_ns, std::uint64_t& owed_ns);
   // Shares out the account if it is as long as a stretch; otherwise returns false.
   bool settle(Pool& pool);
 
@@ -129,6 +141,8 @@ class TimeAccounts {
   std::uint64_t stretch_ns_;
   std::unordered_map<std::int32_t, OpenThread> threads_;  // by thread ID
   std::unordered_map<std::int32_t, NumberAccount> numbers_;  // by process number
+  std::unordered_map<std::int32_t, std::uint64_t> owed_;     // by process number
+  std::uint64_t whole_owed_ = 0;                             // of all processes
   TimeLedger ledger_;
   bool has_time_ = false;  // some window has
 };

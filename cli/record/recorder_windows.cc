@@ -93,6 +93,7 @@ KernelTotals Recorder::kernel_totals(const Counters& counters, std::uint64_t who
     totals.lost_ns = counters.lost_thread_ns - std::min(counters.lost_thread_ns, lost_before_ns_);
   whole_ns -= std::min(whole_ns, whole_before_ns_);
   totals.whole_ns = std::max(whole_ns, clocks_.of_group().least_ns);
+  totals.is_all_the_rest = totals.whole_ns == whole_ns;
   if (counts_cpu_) totals.most_ns = std::min(clocks_.most_of_all(), clocks_.of_group().most_ns);
   for (const Counter unlike :
        {Counter::kChildrenNotFollowed, Counter::kChildrenRefused, Counter::kChildrenWithoutFiles}) {
