@@ -123,6 +123,7 @@ void LoadedSampler::take_answer(const AnswerRecord& answer) {
 void LoadedSampler::take_thread_end(const ThreadEndRecord& end) {
   if (!is_of_recording(end.process.pid, end.tid, end.identity, end.time_ns)) return;
   held_.give_up_of(end, [this](const SampleRecord& sample) { hand_out(sample); });
+  if (changed_ != nullptr) changed_->ended.emplace(end.tid, end.identity);
   hand_out(clocks_.end(end.process.pid, end.tid, end.identity, end.thread_ns), end.process.life);
 }
 
@@ -173,6 +174,7 @@ void LoadedSampler::take_exec(const ProcessRecord& event, ProcessKey before) {
     return;
   }
   if (event.time_ns < began_ns_) return;
+  if (changed_ != nullptr) changed_->executed.insert(event.pid);
   if (waits_ && raw(event.former) != 0 && raw(event.former) != raw(event.pid)) {
     waits_->on_rename(event.pid, event.former);
   }

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -160,7 +161,14 @@ class LoadedSampler final : public BpfSampler {
   std::size_t ring_bytes_ = 0;
   std::chrono::milliseconds tables_wait_{};
 
-  EventHandler* handler_ = nullptr;  // set during drain() and stop()
+  // What has happened to threads since their times were read.
+  struct ChangedThreads {
+    std::set<std::pair<Tid, std::uint32_t>> ended;  // by number and identity
+    std::set<Pid> executed;
+  };
+
+  EventHandler* handler_ = nullptr;    // set during drain() and stop()
+  ChangedThreads* changed_ = nullptr;  // set while it is of interest
   ThreadClocks clocks_;
   ThreadTimes thread_times_;
   std::uint64_t began_ns_ = 0;  // when the clocks had begun

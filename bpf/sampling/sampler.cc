@@ -165,10 +165,11 @@ void LoadedSampler::freeze_clocks() {
   }
 }
 
-// Times are read when the records are taken that there are, and handed out before any other. So a
-// thread whose end comes later has not ended yet for the handler. Threads that work in their end,
-// or that nobody has waited for, are in no list of threads, but in `endings`: their records come
-// when the kernel frees them, and the clocks of their processes have their time already.
+// Times are read when the records are taken that there are, and handed out before any other but
+// those that come until then. So a thread whose end comes later has not ended yet for the handler.
+// Threads that work in their end, or that nobody has waited for, are in no list of threads, but in
+// `endings`: their records come when the kernel frees them, and the clocks of their processes have
+// their time already.
 Status LoadedSampler::cut(EventHandler& handler) {
   const auto consume_most = [&]() -> Status {
     // Records may come as fast as they are taken.
@@ -203,7 +204,20 @@ Status LoadedSampler::cut(EventHandler& handler) {
   }
   const std::vector<ls_ending> endings = object_->endings();
   const std::uint64_t now_ns = monotonic_ns();
+  // A thread that was freed between the last record and the reading of times is in neither list,
+  // and the clock of its process has its time already: its record belongs to this window. Waits of
+  // this window end at another moment, and records behind that are kept.
+  ChangedThreads changed;
+  if (!waits_) {
+    changed_ = &changed;
+    Status status = consume_most();
+    changed_ = nullptr;
+    if (!status) return status;
+  }
   const auto advance = [&](ProcessKey process, const ThreadTime& thread) {
+    // It has another number, or none, since its time was read.
+    if (changed.executed.contains(process.pid)) return;
+    if (changed.ended.contains({thread.tid, thread.identity})) return;
     // A record that says whose number it is now is still to come.
     if (clocks_.is_of_other(process.pid, thread.tid, thread.identity)) return;
     const auto time = clocks_.at(process.pid, thread.tid, thread.identity, thread.ran_ns);
