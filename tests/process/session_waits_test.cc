@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "cli/host/log.h"
 #include "cli/profile/value_types.h"
 #include "cli/record/session.h"
@@ -54,7 +55,6 @@ class WaitCutter final : public SessionListener {
     check_samples(name, window);
     check_threads(name, window);
     if (window.start_monotonic_ns != end_ns && end_ns != 0) wrong(name, "windows have a gap");
-    if (end_ns == 0) begin_ns = window.start_monotonic_ns;
     end_ns = window.start_monotonic_ns + window.duration_ns;
   }
   void check_samples(const std::string& name, const Profile& window) {
@@ -114,7 +114,6 @@ class WaitCutter final : public SessionListener {
   Session* session = nullptr;
   int cuts = 0;
   int windows = 0;
-  std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
   std::uint64_t in_rows_ns = 0;
   std::uint64_t samples = 0;
@@ -151,17 +150,21 @@ std::string record_waits(const WaitingProgram& program, SampleMode mode, bool bl
   std::string problem;
   session.run([&] {
     Status done = session.add({});
+    const std::uint64_t before_ns = monotonic_ns();
     const auto before = schedstat_of(program.pid());
     if (done) done = session.start();
     if (!done) {
       problem = done.error().context;
       return 1;
     }
+    const std::uint64_t started_ns = monotonic_ns();
     const auto least = schedstat_of(program.pid());
     session.sample();
     const auto most = schedstat_of(program.pid());
+    const std::uint64_t stopping_ns = monotonic_ns();
     session.stop();
     const auto after = schedstat_of(program.pid());
+    const std::uint64_t after_ns = monotonic_ns();
     session.take();
     std::size_t compared = 0;
     for (const auto& [tid, ledger] : cutter.threads) {
@@ -177,10 +180,12 @@ std::string record_waits(const WaitingProgram& program, SampleMode mode, bool bl
       const std::uint64_t ran = after.at(tid).ran_ns - before.at(tid).ran_ns;
       if (ledger.cpu_ns > ran + kTick || ledger.cpu_ns + 2 * kTick < ran)
         problem += name + "ran for " + std::to_string(ledger.cpu_ns) + " of " + std::to_string(ran);
-      const std::uint64_t wall = cutter.end_ns - cutter.begin_ns;
-      if (ledger.wall_ns > wall + kTick || ledger.wall_ns + kTick < wall)
+      // Accounts begin while the session starts, and end while it stops.
+      const std::uint64_t wall_least = stopping_ns - started_ns;
+      const std::uint64_t wall_most = after_ns - before_ns;
+      if (ledger.wall_ns < wall_least || ledger.wall_ns > wall_most)
         problem += name + "existed for " + std::to_string(ledger.wall_ns) + " of " +
-                   std::to_string(wall);
+                   std::to_string(wall_least) + " to " + std::to_string(wall_most);
       ++compared;
     }
     if (compared < 8) problem += "; threads were " + std::to_string(compared);
