@@ -29,6 +29,7 @@ Summary: Where the time of a running process goes, by label
 License: Apache-2.0 AND (GPL-2.0-only OR BSD-2-Clause)
 AutoReqProv: no
 %global debug_package %{nil}
+%global _build_id_links none
 %global __os_install_post %{nil}
 %description
 labelscope samples the threads of a running program, with eBPF or ptrace, and
