@@ -310,16 +310,19 @@ void WaitingThreads::take_open(const Take& take) {
   }
 }
 
+void WaitingThreads::hand_out_old(EventHandler& handler) {
+  const std::uint32_t current = ls_generation_of(window_);
+  const auto waits = object_.take_wait_totals(current);
+  auto blame = object_.take_blame_totals(current);
+  handler.on_waits(totals_of(waits), blame_of(with_labels(std::move(blame))));
+  has_old_ = false;
+}
+
 // The programs have added nothing to totals of the other generation since the last time.
 Status WaitingThreads::take_out(EventHandler& handler) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_taken_ < kQuiet) return {};
-  if (std::exchange(has_old_, false)) {
-    const std::uint32_t current = ls_generation_of(window_);
-    const auto waits = object_.take_wait_totals(current);
-    auto blame = object_.take_blame_totals(current);
-    handler.on_waits(totals_of(waits), blame_of(with_labels(std::move(blame))));
-  }
+  if (has_old_) hand_out_old(handler);
   const auto made = object_.totals_made();
   if (!made) return made.error();
   // As many again may come until these are taken out, and those of this generation stay until then.

@@ -111,6 +111,8 @@ class WaitingThreads {
   std::unordered_map<std::int32_t, SeenThread> read_threads(Pid pid, bool with_labels);
   Status hold_budget();
   Status take_out(EventHandler& handler);
+  // Takes the totals of all generations but the current one, which nobody adds to any more.
+  void hand_out_old(EventHandler& handler);
   using Wanted = std::function<bool(Tid, const ls_off_cpu&)>;
   void look(const WaitingEntries& first, const Wanted& wanted);
   void forget_seen(const WaitingEntries& first, const WaitingEntries& second);

@@ -80,11 +80,7 @@ std::vector<WaitTotal> WaitingThreads::lost_since() {
 }
 
 Status WaitingThreads::take_old(EventHandler& handler) {
-  const std::uint32_t current = ls_generation_of(window_);
-  const auto waits = object_.take_wait_totals(current);
-  auto blame = object_.take_blame_totals(current);
-  handler.on_waits(totals_of(waits), blame_of(with_labels(std::move(blame))));
-  has_old_ = false;
+  hand_out_old(handler);
   is_cutting_ = false;
   const auto made = object_.totals_made();
   if (!made) return made.error();
