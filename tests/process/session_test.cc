@@ -14,12 +14,10 @@
 #include <csignal>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "cli/host/exit_status.h"
-#include "cli/host/log.h"
 #include "process/cpu_times.h"
 #include "process/session_child.h"
 #include "process/waiting_program.h"
@@ -29,14 +27,6 @@
 using namespace labelscope;
 using namespace labelscope::cli;
 using namespace labelscope::test;
-
-// The program's log is not in the library. What is wrong shows in what the test checks.
-namespace labelscope::cli::log {
-void verbose(std::string_view) {}
-void info(std::string_view) {}
-void warning(std::string_view) {}
-void error(std::string_view) {}
-}  // namespace labelscope::cli::log
 
 namespace {
 

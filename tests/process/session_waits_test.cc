@@ -12,12 +12,10 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
-#include "cli/host/log.h"
 #include "cli/profile/value_types.h"
 #include "cli/record/session.h"
 #include "labelscope/unique_fd.h"
@@ -31,14 +29,6 @@
 using namespace labelscope;
 using namespace labelscope::cli;
 using namespace labelscope::test;
-
-// The program's log is not in the library. What is wrong shows in what the test checks.
-namespace labelscope::cli::log {
-void verbose(std::string_view) {}
-void info(std::string_view) {}
-void warning(std::string_view) {}
-void error(std::string_view) {}
-}  // namespace labelscope::cli::log
 
 namespace {
 
