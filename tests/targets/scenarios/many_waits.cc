@@ -1,6 +1,8 @@
 // A program that waits as often as it can, under more label sets than totals are kept for.
 //
-//   many_waits SECONDS SETS        or longer, until the threads have taken SETS turns together
+//   many_waits SECONDS SETS [MOST]  or longer, until the threads have taken SETS turns together
+//
+// With MOST they take so many turns in a millisecond, at most.
 //
 // Two threads pass a byte to and fro on one processor. Each has `tenant=flood` and, beside it, a
 // label `turn` with one value after the other of SETS ones. A third thread, `tenant=steady`, reads
@@ -49,8 +51,8 @@ void stay_on_last_processor() {
   if (sched_setaffinity(0, sizeof allowed, &allowed) != 0) std::abort();
 }
 
-// The peer gets a byte for each turn, and at the end one more.
-void pass(int in, int out, long sets) {
+// The peer gets a byte for each turn, and at the end one more. `most`: as MOST, 0: without a bound.
+void pass(int in, int out, long sets, long most) {
   stay_on_last_processor();
   const std::int64_t before = off_ns();
   char byte = 0;
@@ -59,6 +61,7 @@ void pass(int in, int out, long sets) {
     const customlabels::Scope turn("turn", std::to_string(turn_number % sets));
     if (write(out, &byte, 1) != 1 || read(in, &byte, 1) != 1) break;
     ++turns;
+    if (most != 0 && turn_number % most == 0) usleep(1000);
   }
   flood_ns += off_ns() - before;
   if (write(out, &byte, 1) != 1) std::abort();
@@ -70,10 +73,11 @@ int main(int count, char** arguments) {
   int to[2];
   int fro[2];
   int slow[2];
-  if (count != 3 || pipe(to) != 0 || pipe(fro) != 0 || pipe(slow) != 0) return 2;
+  if (count < 3 || count > 4 || pipe(to) != 0 || pipe(fro) != 0 || pipe(slow) != 0) return 2;
   const long sets = std::atol(arguments[2]);
-  std::thread first([&] { pass(fro[0], to[1], sets); });
-  std::thread second([&] { pass(to[0], fro[1], sets); });
+  const long most = count > 3 ? std::atol(arguments[3]) : 0;
+  std::thread first([&] { pass(fro[0], to[1], sets, most); });
+  std::thread second([&] { pass(to[0], fro[1], sets, 0); });
   std::thread steady([&] {
     const customlabels::Scope tenant("tenant", "steady");
     const std::int64_t before = off_ns();
