@@ -147,6 +147,8 @@ void WaitAccounts::cut_ended(const WaitCut& cut, const ThreadAtCut& thread,
   const WaitParts open =
       thread.open ? parts_of(*thread.open, since.at_ns, std::min(cut.cut_ns, thread.ended_ns))
                   : WaitParts{};
+  // Also if it has begun behind the cut: what it has in this window may be late.
+  hand_out(thread, open);
   const ls_wait_sums rest = rest_of(since, thread.account);
   const ls_wait_sums before = difference(thread.account.in[cut.slot], since.taken[cut.slot]);
   const ls_wait_sums behind = difference(rest, before);
@@ -154,7 +156,6 @@ void WaitAccounts::cut_ended(const WaitCut& cut, const ThreadAtCut& thread,
     // A switch at that moment may have taken itself for one of the next window.
     last.open_ns = open[LS_PART_WAITING] + open[LS_PART_UNINTERRUPTIBLE] + open[LS_PART_RUNNABLE];
     add(thread.process, thread.tid, since, last, before, window);
-    hand_out(thread, open);
     since.at_ns = last.at_ns;
     since.ran_ns = last.ran_ns;
     add(thread.process, thread.tid, since, {last.at_ns, last.ran_ns, 0}, behind, ledgers_);
@@ -168,7 +169,6 @@ void WaitAccounts::cut_ended(const WaitCut& cut, const ThreadAtCut& thread,
     const std::uint64_t ran_ns = since.ran_ns + ran - ran_behind;
     const End end = end_at(cut, thread, since, &ran_ns);
     add(thread.process, thread.tid, since, end, before, window);
-    hand_out(thread, open);
     since.at_ns = end.at_ns;
     since.ran_ns = end.ran_ns;
     add(thread.process, thread.tid, since, last, behind, ledgers_);

@@ -1,6 +1,8 @@
 // bpf/sampling/wait_accounts.cc: how the time of a thread divides, whenever it begins and ends.
 #include "bpf/sampling/wait_accounts.h"
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "support/catch.h"
@@ -249,6 +251,27 @@ TEST_CASE("a thread that began before the programs knew of the cut has its waits
   CHECK(last.threads()[0].wall_ns == 19);
   CHECK(last.threads()[0].runnable_ns == 0);
   CHECK(last.threads()[0].waiting_ns == 3);
+}
+
+TEST_CASE("whenever a thread has begun that has ended, what is late of its window is handed out") {
+  for (const std::uint64_t begun_ns : {1800, 2001}) {
+    for (const std::uint64_t ended_ns : {1990, 2020}) {
+      if (ended_ns < begun_ns) continue;
+      INFO("begun at " << begun_ns << ", ended at " << ended_ns);
+      WaitAccounts accounts;
+      ThreadAtCut ended = thread_at_cut({begun_ns, 5, {{{0, 0, 7}, 1}, {}}});
+      ended.late.ns[LS_PART_RUNNABLE] = 7;
+      ended.ended_ns = ended_ns;
+      ended.ended_ran_ns = 14;
+      std::uint64_t late_ns = 0;
+      accounts.cut(
+          kCut, {}, std::span(&ended, 1), {}, [](Pid pid) { return ProcessKey{pid, 3}; },
+          [&](const ThreadAtCut& thread, const WaitParts&) {
+            late_ns += thread.late.ns[LS_PART_RUNNABLE];
+          });
+      CHECK(late_ns == 7);
+    }
+  }
 }
 
 TEST_CASE("a thread that is in no list counts up to its last switch, and is forgotten") {
